@@ -178,7 +178,8 @@ static void host_check_port(uint16_t port)
 /* --------------------------------------------------------------- the interface --- */
 
 /* Names of interfaces, by blanks; those that are up, without lo. */
-static int host_interfaces(char name[][IF_NAMESIZE], char *list, size_t size)
+static int host_interfaces(char (*name)[INTERFACES][IF_NAMESIZE], char *list,
+			   size_t size)
 {
 	struct if_nameindex *all = if_nameindex();
 	char path[LINE], state[LINE];
@@ -193,7 +194,8 @@ static int host_interfaces(char name[][IF_NAMESIZE], char *list, size_t size)
 			 *list ? " " : "", i->if_name);
 		if (strcmp(i->if_name, "lo") && strcmp(state, "down") &&
 		    n < INTERFACES) {
-			snprintf(name[n], sizeof(name[n]), "%s", i->if_name);
+			snprintf((*name)[n], sizeof((*name)[n]), "%s",
+				 i->if_name);
 			n++;
 		}
 	}
@@ -202,7 +204,7 @@ static int host_interfaces(char name[][IF_NAMESIZE], char *list, size_t size)
 }
 
 /* The one of the default route. */
-static bool host_default_route(char name[IF_NAMESIZE])
+static bool host_default_route(char (*name)[IF_NAMESIZE])
 {
 	char line[LINE], dev[IF_NAMESIZE], dest[16];
 	FILE *f = fopen("/proc/net/route", "re");
@@ -212,7 +214,7 @@ static bool host_default_route(char name[IF_NAMESIZE])
 		found = sscanf(line, "%15s %15s", dev, dest) == 2 &&
 			!strcmp(dest, "00000000");
 	if (found)
-		strcpy(name, dev);
+		strcpy(*name, dev);
 	if (f)
 		fclose(f);
 	return found;
@@ -251,7 +253,7 @@ static void host_check_this(const struct storm_settings *s, const char *name)
 static void host_check_interface(const struct storm_settings *s)
 {
 	char up[INTERFACES][IF_NAMESIZE], name[IF_NAMESIZE], list[LINE];
-	int n = host_interfaces(up, list, sizeof(list));
+	int n = host_interfaces(&up, list, sizeof(list));
 
 	if (*s->interface) {
 		snprintf(name, sizeof(name), "%s", s->interface);
@@ -262,7 +264,7 @@ static void host_check_interface(const struct storm_settings *s)
 				name, list);
 			return;
 		}
-	} else if (!host_default_route(name)) {
+	} else if (!host_default_route(&name)) {
 		if (n != 1) {
 			check_tell(
 				CHECK_MISSING, "",

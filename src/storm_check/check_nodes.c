@@ -74,7 +74,8 @@ static bool nodes_addr_v4(const struct storm_addr *a, struct in_addr *out)
 }
 
 /* The interface with this address; false: none. */
-static bool nodes_interface_of(const struct in_addr *ip, char name[IF_NAMESIZE])
+static bool nodes_interface_of(const struct in_addr *ip,
+			       char (*name)[IF_NAMESIZE])
 {
 	struct ifaddrs *all = NULL;
 	bool found = false;
@@ -87,7 +88,7 @@ static bool nodes_interface_of(const struct in_addr *ip, char name[IF_NAMESIZE])
 		if (!v4 || v4->sin_family != AF_INET ||
 		    v4->sin_addr.s_addr != ip->s_addr)
 			continue;
-		snprintf(name, IF_NAMESIZE, "%.*s",
+		snprintf(*name, sizeof(*name), "%.*s",
 			 (int) strcspn(i->ifa_name, ":"), i->ifa_name);
 		found = true;
 	}
@@ -115,7 +116,7 @@ static void nodes_check_here(void)
 	    !nodes_addr_v4(&me.addr, &ip))
 		return;
 	inet_ntop(AF_INET, &ip, text, sizeof(text));
-	if (!nodes_interface_of(&ip, on))
+	if (!nodes_interface_of(&ip, &on))
 		check_tell(
 			CHECK_MISSING, "",
 			"no interface has the address of node %s, %s: correct NodeAddr or BcastAddr in slurm.conf, or the name service",
@@ -499,7 +500,7 @@ static unsigned int nodes_mtu(const struct check_node *nodes, uint32_t count)
 	storm_domain_self(d, &self);
 	storm_domain_destroy(d);
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (nodes_addr_v4(&self, &ip) && nodes_interface_of(&ip, name)) {
+	if (nodes_addr_v4(&self, &ip) && nodes_interface_of(&ip, &name)) {
 		memcpy(r.ifr_name, name, sizeof(r.ifr_name));
 		if (fd >= 0 && !ioctl(fd, SIOCGIFMTU, &r))
 			size = (unsigned int) r.ifr_mtu;

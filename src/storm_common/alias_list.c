@@ -23,7 +23,7 @@ static const char *alias_list_word(const char *p, const char *end, char *out,
 	return p + n + 1;
 }
 
-bool alias_list_next(const char **p, char name[STORM_NAME_MAX + 1],
+bool alias_list_next(const char **p, char (*name)[STORM_NAME_MAX + 1],
 		     struct storm_addr *addr)
 {
 	const char *at = *p;
@@ -31,7 +31,7 @@ bool alias_list_next(const char **p, char name[STORM_NAME_MAX + 1],
 	bool found = false;
 
 	while (at && *at && !found) {
-		at = alias_list_word(at, ":", name, STORM_NAME_MAX + 1);
+		at = alias_list_word(at, ":", *name, sizeof(*name));
 		if (at && *at == '[')
 			at = alias_list_word(at + 1, "]", text, sizeof(text));
 		else if (at)

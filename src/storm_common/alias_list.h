@@ -12,7 +12,7 @@
 
 /* The next node of the list at *p whose address is an IPv4 address, and no name.
  * The port is 0.  False: there is none. */
-bool alias_list_next(const char **p, char name[STORM_NAME_MAX + 1],
+bool alias_list_next(const char **p, char (*name)[STORM_NAME_MAX + 1],
 		     struct storm_addr *addr);
 
 #endif

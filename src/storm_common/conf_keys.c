@@ -138,12 +138,12 @@ static bool conf_parse_choice(const char *const *choices, const char *s,
 static bool conf_parse_allowed(struct storm_conf *c, void *field,
 			       const char *value)
 {
+	char(*list)[STORM_CONF_ALLOW_MAX] = field;
 	size_t n = strlen(value);
 
-	(void) c;
-	if (!n || n >= STORM_CONF_ALLOW_MAX || value[strspn(value, ",")] == 0)
+	if (!n || n >= sizeof(*list) || value[strspn(value, ",")] == 0)
 		return false;
-	memcpy(field, value, n + 1);
+	memcpy(*list, value, n + 1);
 	return true;
 }
 
@@ -152,23 +152,24 @@ static bool conf_parse_interface(struct storm_conf *c, void *field,
 {
 	if (!*v || strlen(v) >= sizeof(c->set.interface) || strchr(v, '/'))
 		return false;
-	strcpy(field, v);
+	strcpy(c->set.interface, v);
 	return true;
 }
 
 /* NAME or NAME:PORT.  Whether the device exists is not checked: the file is the
  * same on all hosts, and only the host that uses the device can know. */
-static bool conf_parse_rail(char *name, uint8_t *port, const char *v)
+static bool conf_parse_rail(char (*name)[STORM_DEVICE_MAX + 1], uint8_t *port,
+			    const char *v)
 {
 	size_t len = strcspn(v, ":");
 	uint64_t n = 0;
 
-	if (!len || len > STORM_DEVICE_MAX || memchr(v, '/', len))
+	if (!len || len >= sizeof(*name) || memchr(v, '/', len))
 		return false;
 	if (v[len] && (!conf_parse_number(v + len + 1, &n) || !n || n > 254))
 		return false;
-	memcpy(name, v, len);
-	name[len] = '\0';
+	memcpy(*name, v, len);
+	(*name)[len] = '\0';
 	*port = n;
 	return true;
 }
@@ -176,13 +177,14 @@ static bool conf_parse_rail(char *name, uint8_t *port, const char *v)
 static bool conf_parse_data_rail(struct storm_conf *c, void *field,
 				 const char *v)
 {
-	return conf_parse_rail(field, &c->set.ib_port, v);
+	return conf_parse_rail(&c->set.device, &c->set.ib_port, v);
 }
 
 static bool conf_parse_strobe_rail(struct storm_conf *c, void *field,
 				   const char *v)
 {
-	return conf_parse_rail(field, &c->set.strobe_ib_port, v);
+	return conf_parse_rail(&c->set.strobe_device, &c->set.strobe_ib_port,
+			       v);
 }
 
 /* Hexadecimal with 0x, or decimal. */
@@ -240,7 +242,7 @@ static bool conf_parse_freezer(struct storm_conf *c, void *field, const char *v)
 
 	if (!conf_parse_choice(known, v, &i))
 		return false;
-	strcpy(field, i ? known[i] : "");
+	strcpy(c->freezer, i ? known[i] : "");
 	return true;
 }
 

@@ -289,7 +289,8 @@ uint32_t gang_map_zone(const struct gang_map *m, uint32_t node)
 	return UINT32_MAX;
 }
 
-void gang_strobe_pack(const struct gang_strobe *s, uint8_t out[GANG_STROBE_LEN])
+void gang_strobe_pack(const struct gang_strobe *s,
+		      uint8_t out[static GANG_STROBE_LEN])
 {
 	struct storm_out o = { out, out + GANG_STROBE_LEN, false };
 

@@ -125,7 +125,7 @@ struct gang_strobe {
 };
 
 void gang_strobe_pack(const struct gang_strobe *s,
-		      uint8_t out[GANG_STROBE_LEN]);
+		      uint8_t out[static GANG_STROBE_LEN]);
 /* STORM_OK, STORM_EVERSION or STORM_EINVAL. */
 int gang_strobe_unpack(struct gang_strobe *s, const void *buf, size_t len);
 

@@ -42,12 +42,12 @@ bool no_gang_passes(int err)
 	       err == ENOBUFS || err == EAGAIN;
 }
 
-void no_gang_word(int err, char out[NO_GANG_WORD])
+void no_gang_word(int err, char (*out)[NO_GANG_WORD])
 {
 	const char *lacks = no_gang_lacks(err);
 
 	if (lacks)
-		snprintf(out, NO_GANG_WORD, "no-gang(%s)", lacks);
+		snprintf(*out, sizeof(*out), "no-gang(%s)", lacks);
 	else
-		snprintf(out, NO_GANG_WORD, "no-gang(errno-%d)", err);
+		snprintf(*out, sizeof(*out), "no-gang(errno-%d)", err);
 }

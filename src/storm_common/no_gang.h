@@ -12,7 +12,7 @@
 #define NO_GANG_WORD 32 /* with its NUL */
 
 /* "no-gang(disk)": for the errno of the call that failed. */
-void no_gang_word(int err, char out[NO_GANG_WORD]);
+void no_gang_word(int err, char (*out)[NO_GANG_WORD]);
 
 /* May the same call succeed later? */
 bool no_gang_passes(int err);

@@ -94,7 +94,7 @@ static bool conf_is_new(void)
 	static char logged[STORM_CONF_STAMP_MAX];
 	char now[STORM_CONF_STAMP_MAX];
 
-	storm_conf_stamp(now);
+	storm_conf_stamp(&now);
 	if (!strcmp(logged, now))
 		return false;
 	strcpy(logged, now);
@@ -168,14 +168,14 @@ static void conf_stamp_file(char **text, const char *path)
 		   st.st_mtim.tv_nsec, (long long) st.st_size);
 }
 
-void storm_conf_stamp(char out[STORM_CONF_STAMP_MAX])
+void storm_conf_stamp(char (*out)[STORM_CONF_STAMP_MAX])
 {
 	char *path = conf_path(), *plugstack = conf_plugstack_path();
 	char *text = NULL;
 
 	conf_stamp_file(&text, path);
 	conf_stamp_file(&text, plugstack);
-	snprintf(out, STORM_CONF_STAMP_MAX, "%s%s", text,
+	snprintf(*out, sizeof(*out), "%s%s", text,
 		 slurm_conf.schedtype ? slurm_conf.schedtype : "");
 	xfree(text);
 	xfree(path);

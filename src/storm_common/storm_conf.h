@@ -136,6 +136,6 @@ bool storm_conf_flexible(const struct storm_gang_conf *g);
 /* A string that identifies the settings of an agent.  It differs once
  * storm.conf, plugstack.conf or slurm.conf's SchedulerType has changed. */
 #define STORM_CONF_STAMP_MAX 192
-void storm_conf_stamp(char out[STORM_CONF_STAMP_MAX]);
+void storm_conf_stamp(char (*out)[STORM_CONF_STAMP_MAX]);
 
 #endif

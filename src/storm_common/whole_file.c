@@ -23,12 +23,12 @@
 #define HEAD_ROOM (HEAD_LEN + 16)
 #define SAVED_MAX (64 << 20)
 
-static int whole_file_path(char out[PATH_MAX], const char *dir,
+static int whole_file_path(char (*out)[PATH_MAX], const char *dir,
 			   const char *prefix, const char *name)
 {
-	int n = snprintf(out, PATH_MAX, "%s/%s%s", dir, prefix, name);
+	int n = snprintf(*out, sizeof(*out), "%s/%s%s", dir, prefix, name);
 
-	return n < 0 || n >= PATH_MAX ? ENAMETOOLONG : 0;
+	return n < 0 || (size_t) n >= sizeof(*out) ? ENAMETOOLONG : 0;
 }
 
 /* All of it, or an errno. */
@@ -77,10 +77,10 @@ static int whole_file_replace(const char *dir, const char *name,
 			      const struct iovec *v, int parts, bool sync)
 {
 	char path[PATH_MAX], new[PATH_MAX];
-	int err = whole_file_path(path, dir, "", name);
+	int err = whole_file_path(&path, dir, "", name);
 
 	if (!err)
-		err = whole_file_path(new, dir, ".", name);
+		err = whole_file_path(&new, dir, ".", name);
 	if (err)
 		return err;
 	err = whole_file_write_new(new, v, parts, sync);
@@ -106,7 +106,7 @@ ssize_t whole_file_read(const char *dir, const char *name, void *buf,
 	ssize_t n;
 	int fd;
 
-	errno = whole_file_path(path, dir, "", name);
+	errno = whole_file_path(&path, dir, "", name);
 	if (errno)
 		return -1;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -121,7 +121,7 @@ void whole_file_remove(const char *dir, const char *name)
 {
 	char path[PATH_MAX];
 
-	if (!whole_file_path(path, dir, "", name))
+	if (!whole_file_path(&path, dir, "", name))
 		unlink(path);
 }
 
@@ -189,7 +189,7 @@ static char *whole_file_take(const char *path, size_t *len)
 int whole_file_load(const char *dir, const char *name, char **buf, size_t *len)
 {
 	char path[PATH_MAX], head[HEAD_ROOM], *all;
-	int err = whole_file_path(path, dir, "", name);
+	int err = whole_file_path(&path, dir, "", name);
 	size_t size;
 
 	if (err)

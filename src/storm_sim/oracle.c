@@ -794,11 +794,11 @@ static void *oracle_zeroes(size_t n, size_t size)
 }
 
 bool oracle_judge(const struct history *h, const struct oracle_limits *lim,
-		  char why[ORACLE_WHY])
+		  char *why, size_t room)
 {
 	size_t cells = (size_t) h->ops * h->nodes;
 	struct judge j = {
-		.h = h, .lim = lim, .why = why, .room = ORACLE_WHY, .ok = true
+		.h = h, .lim = lim, .why = why, .room = room, .ok = true
 	};
 	size_t places = (size_t) h->nodes * h->places;
 	uint64_t *mem = oracle_zeroes(places, sizeof(*mem));

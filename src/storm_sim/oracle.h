@@ -25,6 +25,6 @@ struct oracle_limits {
 
 /* True: it does.  False: why describes the violation and its entry. */
 bool oracle_judge(const struct history *h, const struct oracle_limits *lim,
-		  char why[ORACLE_WHY]);
+		  char *why, size_t room);
 
 #endif

@@ -656,7 +656,7 @@ static bool run_finish(struct run *r)
 	}
 	run_let_pass(r, run_patience(r), run_closed);
 	recorder_end(&r->rec);
-	return oracle_judge(&r->rec.h, &limits, r->why);
+	return oracle_judge(&r->rec.h, &limits, r->why, r->room);
 }
 
 static void run_release(struct run *r)
@@ -675,10 +675,10 @@ static void run_release(struct run *r)
 	free(r->action);
 }
 
-bool run_scenario(const struct scenario *s, json_object **figures,
-		  char why[RUN_WHY])
+bool run_scenario(const struct scenario *s, json_object **figures, char *why,
+		  size_t room)
 {
-	struct run run = { .s = s, .why = why, .room = RUN_WHY }, *r = &run;
+	struct run run = { .s = s, .why = why, .room = room }, *r = &run;
 	uint64_t began = storm_now();
 	bool opened = true;
 

@@ -15,8 +15,8 @@
 
 /* Run a settled scenario (scenario_settle()).  True: no violation; otherwise
  * why describes it.  The caller owns *figures in both cases. */
-bool run_scenario(const struct scenario *s, json_object **figures,
-		  char why[RUN_WHY]);
+bool run_scenario(const struct scenario *s, json_object **figures, char *why,
+		  size_t room);
 void figures_print(json_object *figures, FILE *out);
 
 #endif

@@ -294,7 +294,7 @@ static void scenario_variable(struct reader *r, const char *where,
 /* [FROM, TO], both from min to max */
 static bool scenario_pair(struct reader *r, const char *where, const char *key,
 			  json_object *v, double min, double max, bool whole,
-			  double out[2])
+			  double out[static 2])
 {
 	if (!json_object_is_type(v, json_type_array) ||
 	    json_object_array_length(v) != 2) {

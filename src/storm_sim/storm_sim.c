@@ -80,7 +80,7 @@ static void run_in_child(const struct scenario *s, FILE *out)
 		storm_log_set(storm_sim_log_nothing);
 	if (opt.limit)
 		alarm(opt.limit);
-	fputc(run_scenario(s, &figures, why) ? '+' : '-', out);
+	fputc(run_scenario(s, &figures, why, sizeof(why)) ? '+' : '-', out);
 	fprintf(out, "%s\n", why);
 	figures_print(figures, out);
 	json_object_put(figures);

@@ -42,9 +42,10 @@ int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 uint8_t *storm_seal_open_data(struct storm_seal *s,
 			      const uint8_t hdr[STORM_HEADER_LEN],
 			      uint64_t sequence, const uint8_t *body,
-			      size_t len, uint8_t head[STORM_DATA_HEADER_LEN],
+			      size_t len,
+			      uint8_t head[static STORM_DATA_HEADER_LEN],
 			      storm_place_fn place, void *arg);
-void storm_sha256(const void *buf, size_t len, uint8_t out[32]);
+void storm_sha256(const void *buf, size_t len, uint8_t out[static 32]);
 
 static uint64_t mix(uint64_t sum, uint64_t word)
 {
@@ -128,7 +129,8 @@ int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 uint8_t *storm_seal_open_data(struct storm_seal *s,
 			      const uint8_t hdr[STORM_HEADER_LEN],
 			      uint64_t sequence, const uint8_t *body,
-			      size_t len, uint8_t head[STORM_DATA_HEADER_LEN],
+			      size_t len,
+			      uint8_t head[static STORM_DATA_HEADER_LEN],
 			      storm_place_fn place, void *arg)
 {
 	uint8_t plain[STORM_DATAGRAM_MAX], *out;
@@ -144,7 +146,7 @@ uint8_t *storm_seal_open_data(struct storm_seal *s,
 	return err ? NULL : out;
 }
 
-void storm_sha256(const void *buf, size_t len, uint8_t out[32])
+void storm_sha256(const void *buf, size_t len, uint8_t out[static 32])
 {
 	uint64_t sum[4];
 

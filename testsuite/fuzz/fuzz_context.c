@@ -73,12 +73,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	said.payload = some(&i, 512, &said.len);
 	len = (size_t) (i.end - i.p);
 	bytes = exact(i.p, len);
-	if (context_unpack(bytes, len, &c, cred)) {
+	if (context_unpack(bytes, len, &c, &cred)) {
 		must_be_context(&c);
 		must(context_pack(&c, cred, again) == len);
 		must(!memcmp(again, bytes, len));
 	}
-	if (context_verify(bytes, len, &e, &c, why))
+	if (context_verify(bytes, len, &e, &c, &why))
 		verified(&c, e.cluster);
 	else
 		must(why[0] && !c.id && !c.key[0]);

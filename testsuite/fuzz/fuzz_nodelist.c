@@ -19,7 +19,7 @@ static void same_again(const struct storm_nodes *l)
 
 	must(n && name);
 	for (uint32_t i = 0; i < l->count; i++) {
-		n[i].name = storm_nodes_name(l, i, name[i]);
+		n[i].name = storm_nodes_name(l, i, &name[i]);
 		n[i].addr = storm_nodes_addr(l, i);
 	}
 	must(!storm_nodes_make(&got, n, l->count));
@@ -27,7 +27,7 @@ static void same_again(const struct storm_nodes *l)
 	for (uint32_t i = 0; i < l->count; i++) {
 		struct storm_addr a = storm_nodes_addr(&got, i);
 
-		must(!strcmp(storm_nodes_name(&got, i, again), n[i].name));
+		must(!strcmp(storm_nodes_name(&got, i, &again), n[i].name));
 		must(!memcmp(a.ip, n[i].addr.ip, STORM_ADDR_LEN));
 		must(a.port == n[i].addr.port);
 		must(storm_nodes_find(&got, a.ip) <= i);
@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	must(l.count == want && !i.bad);
 	for (uint32_t k = 0; k < l.count && k < ENOUGH; k++) {
-		size_t n = strlen(storm_nodes_name(&l, k, name));
+		size_t n = strlen(storm_nodes_name(&l, k, &name));
 
 		must(n && n <= STORM_NAME_MAX);
 		while (n--)

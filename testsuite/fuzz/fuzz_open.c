@@ -79,7 +79,7 @@ static void must_be_open(const struct storm_open *o)
 	storm_open_info(o, &info);
 	must(*info.self_name && strlen(info.self_name) <= STORM_NAME_MAX);
 	for (uint32_t i = 0; i < o->count; i++)
-		must(*storm_nodes_name(&o->nodes, i, name));
+		must(*storm_nodes_name(&o->nodes, i, &name));
 }
 
 static void same_begin(const struct storm_begin *a, const struct storm_begin *b)
@@ -122,8 +122,8 @@ static void same(const struct storm_open *a, const struct storm_open *b)
 		struct storm_addr y = storm_nodes_addr(&b->nodes, i);
 		char m[STORM_NAME_MAX + 1], n[STORM_NAME_MAX + 1];
 
-		must(!strcmp(storm_nodes_name(&a->nodes, i, m),
-			     storm_nodes_name(&b->nodes, i, n)) &&
+		must(!strcmp(storm_nodes_name(&a->nodes, i, &m),
+			     storm_nodes_name(&b->nodes, i, &n)) &&
 		     same_addr(&x, &y));
 	}
 }

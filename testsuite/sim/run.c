@@ -825,7 +825,8 @@ static bool judge(struct run *r)
 
 	if (r->why[0])
 		return false;
-	return oracle_judge(&r->rec.h, &lim, r->why) && judge_black(r);
+	return oracle_judge(&r->rec.h, &lim, r->why, ORACLE_WHY) &&
+	       judge_black(r);
 }
 
 bool schedule_run(struct schedule *s, bool verbose, char why[ORACLE_WHY])

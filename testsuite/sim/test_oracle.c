@@ -27,7 +27,7 @@ static const struct oracle_limits limits = {
 static bool good(struct history *h)
 {
 	char why[ORACLE_WHY];
-	bool ok = oracle_judge(h, &limits, why);
+	bool ok = oracle_judge(h, &limits, why, sizeof(why));
 
 	history_free(h);
 	return ok;

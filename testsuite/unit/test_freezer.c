@@ -190,7 +190,7 @@ static void guard(void)
 		if (sh->pid[i])
 			kill(sh->pid[i], SIGKILL);
 	if (*group) /* in one of version 1 that has to wait */
-		freezer_group_make(&host, strrchr(group, '/') + 1, path);
+		freezer_group_make(&host, strrchr(group, '/') + 1, &path);
 	for (int i = 0; i < 5000 && freezer_group_remove(group); i++)
 		nap();
 	freezer_host_remove(host.base);
@@ -233,7 +233,7 @@ static bool begin(enum freezer_kind kind)
 	must(sh != MAP_FAILED);
 	test = getpid();
 	snprintf(name, sizeof(name), "7.0.%d", test);
-	err = freezer_group_make(&host, name, group);
+	err = freezer_group_make(&host, name, &group);
 	if (err) { /* not root */
 		printf("SKIP: %s: %s\n", freezer_name(kind), strerror(err));
 		return false;
@@ -509,7 +509,7 @@ static void move_to(const char *dir, pid_t pid)
 }
 
 /* Moves the step into its cpu group; false: there is none. */
-static bool begin_idle(char idle[PATH_MAX])
+static bool begin_idle(char (*idle)[PATH_MAX])
 {
 	pid_t *pids;
 	size_t n;
@@ -518,16 +518,16 @@ static bool begin_idle(char idle[PATH_MAX])
 
 	if (!err)
 		freezer_idle_make(&host, strrchr(group, '/') + 1, group, idle);
-	if (err || !*idle) {
+	if (err || !**idle) {
 		printf("SKIP: no control group with cpu.idle: %s\n",
 		       strerror(err));
 		return false;
 	}
 	must(!freezer_pids(f, &pids, &n));
 	for (size_t i = 0; i < n; i++)
-		move_to(idle, pids[i]);
+		move_to(*idle, pids[i]);
 	free(pids);
-	must(!freezer_open_idle(f, idle));
+	must(!freezer_open_idle(f, *idle));
 	return true;
 }
 
@@ -553,7 +553,7 @@ START_TEST(test_fill)
 	if (!begin(FREEZER_V2))
 		return;
 	must(!freezer_can_fill(f));
-	if (begin_idle(idle)) {
+	if (begin_idle(&idle)) {
 		must(freezer_can_fill(f) && !gives_way(idle));
 		must(stopped(ORPHAN));
 		must(!freezer_fill(f) && freezer_fills(f) && freezer_held(f));
@@ -630,7 +630,7 @@ START_TEST(test_a_stopped_group_is_used_again)
 		return;
 	must(stopped(ORPHAN));
 	must(!freezer_group_make(&host, strrchr(*group ? group : "/x", '/') + 1,
-				 path));
+				 &path));
 	must(!strcmp(path, group));
 	if (_i == FREEZER_SIGNALS)
 		must(!freezer_continue(f, true));
@@ -665,16 +665,16 @@ START_TEST(test_borrowed)
 	pid = fork();
 	if (!pid) {
 		must(!freezer_group_enter(below[1]));
-		must(!freezer_group_beside("slurm", "user", beside));
+		must(!freezer_group_beside("slurm", "user", &beside));
 		must(!strcmp(beside, below[0]));
-		must(freezer_group_beside("user", "slurm", beside) == ENOENT);
+		must(freezer_group_beside("user", "slurm", &beside) == ENOENT);
 		must(!*beside);
-		must(freezer_group_beside("slurm", "none", beside) == ENOENT);
+		must(freezer_group_beside("slurm", "none", &beside) == ENOENT);
 		must(!*beside);
 		must(!freezer_host_borrow(&h));
 		must(h.kind == FREEZER_V2 && !*h.base);
 		/* such a host makes no groups */
-		must(!freezer_group_make(&h, "7.0.1", beside) && !*beside);
+		must(!freezer_group_make(&h, "7.0.1", &beside) && !*beside);
 		_exit(0);
 	}
 	must(waitpid(pid, &status, 0) == pid && !status);
@@ -692,7 +692,7 @@ START_TEST(test_groups_are_made_again)
 	if (!begin(_i))
 		return;
 	end();
-	must(!freezer_group_make(&host, "7.0.1", path));
+	must(!freezer_group_make(&host, "7.0.1", &path));
 	must(!access(path, F_OK) || _i == FREEZER_SIGNALS);
 	must(!freezer_group_remove(path));
 	freezer_host_remove(host.base);

@@ -31,7 +31,7 @@ static void setup(void)
 {
 	strcpy(run, "/tmp/storm-test-gang-XXXXXX");
 	must(mkdtemp(run));
-	must(!gang_step_dir(run, "n1", true, dir));
+	must(!gang_step_dir(run, "n1", true, &dir));
 }
 
 static void teardown(void)
@@ -72,7 +72,7 @@ START_TEST(test_record)
 	struct gang_step s = one(7), t;
 	char name[GANG_STEP_NAME], said[64];
 
-	gang_step_name(&s, name);
+	gang_step_name(&s, &name);
 	snprintf(said, sizeof(said), "7.3.%d", getpid());
 	ck_assert_str_eq(name, said);
 	must(!gang_step_write(dir, &s) && !gang_step_read(dir, name, &t));
@@ -125,7 +125,7 @@ START_TEST(test_damaged)
 	char name[GANG_STEP_NAME], path[PATH_MAX + 64], text[256];
 	ssize_t n;
 
-	gang_step_name(&s, name);
+	gang_step_name(&s, &name);
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	must(!gang_step_write(dir, &s));
 	n = whole_file_read(dir, name, text, sizeof(text));
@@ -236,7 +236,7 @@ START_TEST(test_held)
 	char name[GANG_STEP_NAME];
 	uint32_t seen = 0;
 
-	gang_step_name(&s, name);
+	gang_step_name(&s, &name);
 	must(gang_step_hold(dir, name, true) == ENOENT);
 	must(gang_step_hold(dir, name, false) == ENOENT);
 	must(!gang_step_write(dir, &s) && !gang_step_held(dir, name));
@@ -258,7 +258,7 @@ START_TEST(test_mark)
 	char name[GANG_STEP_NAME];
 	struct gang_mark *m;
 
-	gang_step_name(&s, name);
+	gang_step_name(&s, &name);
 	must(!gang_mark_open(dir, name) && errno == ENOENT);
 	must(!gang_step_write(dir, &s) && (m = gang_mark_open(dir, name)));
 	gang_mark_set(m, true);
@@ -324,7 +324,7 @@ START_TEST(test_thaw_all)
 	s.kind = FREEZER_SIGNALS;
 	s.group[0] = '\0';
 	s.marked = true;
-	gang_step_name(&s, name);
+	gang_step_name(&s, &name);
 	must(!gang_step_write(dir, &s));
 	pid = fork();
 	if (!pid)
@@ -468,7 +468,7 @@ START_TEST(test_guard_death)
 	await_guard(agent);
 	must(state(task) == 'T' && said == 3);
 	/* and where that is unknown, it continues */
-	gang_step_name(&s, name);
+	gang_step_name(&s, &name);
 	gang_step_remove(dir, name);
 	end(agent);
 	agent = begin_agent(storm_now() + 3600 * STORM_SEC, &page);
@@ -596,7 +596,7 @@ START_TEST(test_not_continued)
 	struct gang_mark *m;
 	struct freezer *f;
 
-	gang_step_name(&s, name);
+	gang_step_name(&s, &name);
 	must(p && !gang_step_write(dir, &s));
 	f = gang_step_open(&s);
 	m = gang_mark_open(dir, name);

@@ -96,15 +96,16 @@ START_TEST(test_step_names)
 {
 	char t[STORM_STEP_NAME];
 
-	ck_assert_str_eq(storm_step_name(t, 128, 0), "step 128.0");
-	ck_assert_str_eq(storm_step_name(t, 128, 0xfffffff9),
+	ck_assert_str_eq(storm_step_name(&t, 128, 0), "step 128.0");
+	ck_assert_str_eq(storm_step_name(&t, 128, 0xfffffff9),
 			 "step 128.4294967289");
-	ck_assert_str_eq(storm_step_name(t, 128, 0xfffffffb), "step 128.batch");
-	ck_assert_str_eq(storm_step_name(t, 128, 0xfffffffc),
+	ck_assert_str_eq(storm_step_name(&t, 128, 0xfffffffb),
+			 "step 128.batch");
+	ck_assert_str_eq(storm_step_name(&t, 128, 0xfffffffc),
 			 "step 128.extern");
-	ck_assert_str_eq(storm_step_name(t, UINT32_MAX, 0xfffffffa),
+	ck_assert_str_eq(storm_step_name(&t, UINT32_MAX, 0xfffffffa),
 			 "step 4294967295.interactive");
-	ck_assert_str_eq(storm_step_name(t, 128, 0xfffffffe), "job 128");
+	ck_assert_str_eq(storm_step_name(&t, 128, 0xfffffffe), "job 128");
 }
 END_TEST
 

@@ -334,8 +334,8 @@ static bool same_open(const struct storm_open *a, const struct storm_open *b)
 		struct storm_addr y = storm_nodes_addr(&b->nodes, i);
 		char m[STORM_NAME_MAX + 1], n[STORM_NAME_MAX + 1];
 
-		if (strcmp(storm_nodes_name(&a->nodes, i, m),
-			   storm_nodes_name(&b->nodes, i, n)) ||
+		if (strcmp(storm_nodes_name(&a->nodes, i, &m),
+			   storm_nodes_name(&b->nodes, i, &n)) ||
 		    !same_addr(&x, &y))
 			return false;
 	}
@@ -445,7 +445,7 @@ START_TEST(test_roundtrip)
 	must(info.uid == USER_UID && info.gid == USER_GID);
 	must(info.job_id == o->job_id && info.count == o->count);
 	must(info.self == node &&
-	     !strcmp(info.self_name, storm_nodes_name(&o->nodes, node, name)));
+	     !strcmp(info.self_name, storm_nodes_name(&o->nodes, node, &name)));
 	must(info.authority_len == o->authority_len);
 	/* on to the children: the same but for the number */
 	again = storm_open_stream(got, node, &len2);
@@ -783,7 +783,7 @@ START_TEST(test_runs)
 		for (uint32_t k = 0; k < 3; k++) {
 			struct storm_addr a = storm_nodes_addr(&out, k);
 
-			ck_assert_str_eq(storm_nodes_name(&out, k, name),
+			ck_assert_str_eq(storm_nodes_name(&out, k, &name),
 					 in[k].name);
 			must(same_addr(&a, &in[k].addr));
 			ck_assert_uint_eq(storm_nodes_find(&out, a.ip), k);
@@ -823,7 +823,7 @@ START_TEST(test_many_nodes_are_short)
 	must(!storm_nodes_get(&out, &r) && out.count == STORM_NODES_MAX);
 	for (uint32_t i = 0; i < STORM_NODES_MAX; i += 13) {
 		a = storm_nodes_addr(&out, i);
-		ck_assert_str_eq(storm_nodes_name(&out, i, name), in[i].name);
+		ck_assert_str_eq(storm_nodes_name(&out, i, &name), in[i].name);
 		must(same_addr(&a, &in[i].addr));
 		ck_assert_uint_eq(storm_nodes_find(&out, a.ip), i);
 	}
@@ -915,7 +915,7 @@ START_TEST(test_noise)
 			must(got->radix >= 2 && got->radix <= 64);
 			must(got->mtu >= STORM_MTU_MIN);
 			for (uint32_t k = 0; k < got->count; k++)
-				must(*storm_nodes_name(&got->nodes, k, name));
+				must(*storm_nodes_name(&got->nodes, k, &name));
 			if (got->has_begin)
 				must(!got->begin.to.path ||
 				     *got->begin.to.path);

@@ -16,16 +16,16 @@
 static const char *const special[] = { "interactive", "batch", "extern",
 				       "pending" };
 
-const char *storm_step_name(char out[STORM_STEP_NAME], uint32_t job,
+const char *storm_step_name(char (*out)[STORM_STEP_NAME], uint32_t job,
 			    uint32_t step)
 {
 	if (step == NO_STEP)
-		snprintf(out, STORM_STEP_NAME, "job %" PRIu32, job);
+		snprintf(*out, sizeof(*out), "job %" PRIu32, job);
 	else if (step >= FIRST_SPECIAL && step < NO_STEP)
-		snprintf(out, STORM_STEP_NAME, "step %" PRIu32 ".%s", job,
+		snprintf(*out, sizeof(*out), "step %" PRIu32 ".%s", job,
 			 special[step - FIRST_SPECIAL]);
 	else
-		snprintf(out, STORM_STEP_NAME, "step %" PRIu32 ".%" PRIu32, job,
+		snprintf(*out, sizeof(*out), "step %" PRIu32 ".%" PRIu32, job,
 			 step);
-	return out;
+	return *out;
 }

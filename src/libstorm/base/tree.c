@@ -169,7 +169,7 @@ int storm_tree_subtree(const struct storm_tree *t, uint32_t node,
 }
 
 uint32_t storm_tree_near(const struct storm_tree *t, uint32_t node,
-			 uint32_t out[STORM_TREE_NEAR])
+			 uint32_t out[static STORM_TREE_NEAR])
 {
 	static const struct storm_idset all;
 

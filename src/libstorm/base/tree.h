@@ -41,7 +41,7 @@ int storm_tree_subtree(const struct storm_tree *t, uint32_t node,
  * successor in the chain of all, and its children.  Returns their number. */
 #define STORM_TREE_NEAR (3 + 64)
 uint32_t storm_tree_near(const struct storm_tree *t, uint32_t node,
-			 uint32_t out[STORM_TREE_NEAR]);
+			 uint32_t out[static STORM_TREE_NEAR]);
 /* The successor of node in the chain of the members of p (empty: all).
  * STORM_NO_NODE at its end.  The owner's successor is the first of them. */
 uint32_t storm_tree_successor(const struct storm_tree *t, uint32_t node,

@@ -86,7 +86,7 @@ static int staged_open_below(int root, const char *path)
 }
 
 int storm_staged_open_dir(int root, const char *path, int *dir,
-			  char name[NAME_MAX + 1], int *sys)
+			  char (*name)[NAME_MAX + 1], int *sys)
 {
 	const char *slash = strrchr(path, '/');
 	char parent[PATH_MAX];
@@ -99,7 +99,7 @@ int storm_staged_open_dir(int root, const char *path, int *dir,
 		return staged_fail(STORM_EPATH, sys, ENAMETOOLONG);
 	snprintf(parent, sizeof(parent), "%.*s",
 		 slash == path ? 1 : (int) (slash - path), path);
-	strcpy(name, slash + 1);
+	strcpy(*name, slash + 1);
 	*dir = staged_open_below(root, parent);
 	if (*dir < 0)
 		return staged_fail_path(sys, errno);
@@ -253,8 +253,8 @@ int storm_staged_begin(struct storm_staged *f, struct storm_staging *g,
 	if (f->flags & STORM_FILE_IN_LIBDIR)
 		err = staged_in_libdir(g, f, to->path, sys);
 	else
-		err = storm_staged_open_dir(g->root, to->path, &f->dir, f->name,
-					    sys);
+		err = storm_staged_open_dir(g->root, to->path, &f->dir,
+					    &f->name, sys);
 	if (!err)
 		err = staged_check_target(f, sys);
 	if (!err)

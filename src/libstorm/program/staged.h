@@ -62,7 +62,7 @@ void storm_staged_drop(struct storm_staged *f);
 /* Open the directory of path, and copy its last component to name.  The caller
  * closes *dir. */
 int storm_staged_open_dir(int root, const char *path, int *dir,
-			  char name[NAME_MAX + 1], int *sys);
+			  char (*name)[NAME_MAX + 1], int *sys);
 
 /* The enum storm_err for the errno of a failed path operation. */
 int storm_staged_error(int num);

@@ -35,7 +35,7 @@ struct sim_file {
 #define PROOF 8
 
 static void sim_cred_prove(const uint8_t *payload, size_t len,
-			   uint8_t proof[PROOF])
+			   uint8_t proof[static PROOF])
 {
 	uint8_t sum[32];
 

@@ -41,7 +41,8 @@ void storm_digest_add(struct storm_digest *d, const void *buf, size_t len)
 	d->bad |= EVP_DigestUpdate(d->ctx, buf, len) != 1;
 }
 
-bool storm_digest_end(struct storm_digest *d, uint8_t out[STORM_DIGEST_LEN])
+bool storm_digest_end(struct storm_digest *d,
+		      uint8_t out[static STORM_DIGEST_LEN])
 {
 	d->bad |= EVP_DigestFinal_ex(d->ctx, out, NULL) != 1;
 	return !d->bad;

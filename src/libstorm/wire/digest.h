@@ -22,6 +22,7 @@ void storm_digest_destroy(struct storm_digest *d); /* NULL is fine */
 void storm_digest_add(struct storm_digest *d, const void *buf, size_t len);
 /* The digest of all that was added; nothing can be added after this.  False:
  * OpenSSL failed. */
-bool storm_digest_end(struct storm_digest *d, uint8_t out[STORM_DIGEST_LEN]);
+bool storm_digest_end(struct storm_digest *d,
+		      uint8_t out[static STORM_DIGEST_LEN]);
 
 #endif

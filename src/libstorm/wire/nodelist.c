@@ -38,7 +38,7 @@ static size_t nodes_digits(const char *name, size_t len)
 /* The name with its number plus k, zero-padded to the same width.  False: it has
  * no number, or the result is too long. */
 static bool nodes_count_name(const char *name, size_t len, uint32_t k,
-			     char out[STORM_NAME_MAX + 1])
+			     char (*out)[STORM_NAME_MAX + 1])
 {
 	size_t digits = nodes_digits(name, len);
 	unsigned long n = 0;
@@ -49,10 +49,10 @@ static bool nodes_count_name(const char *name, size_t len, uint32_t k,
 	for (size_t i = len - digits; i < len; i++)
 		n = 10 * n + (unsigned long) (name[i] - '0');
 	if (digits)
-		l = snprintf(out, STORM_NAME_MAX + 1, "%.*s%0*lu",
+		l = snprintf(*out, sizeof(*out), "%.*s%0*lu",
 			     (int) (len - digits), name, (int) digits, n + k);
 	else
-		l = snprintf(out, STORM_NAME_MAX + 1, "%.*s", (int) len, name);
+		l = snprintf(*out, sizeof(*out), "%.*s", (int) len, name);
 	return l > 0 && l <= STORM_NAME_MAX;
 }
 
@@ -96,7 +96,7 @@ static bool nodes_follow(const struct storm_node *a, const struct storm_node *b)
 
 	return a->addr.port == b->addr.port &&
 	       nodes_distance(a->addr.ip, b->addr.ip, &k) && k == 1 &&
-	       nodes_count_name(a->name, strlen(a->name), 1, name) &&
+	       nodes_count_name(a->name, strlen(a->name), 1, &name) &&
 	       !strcmp(name, b->name);
 }
 
@@ -185,7 +185,7 @@ static bool nodes_good_run(const struct nodes_run *r, uint32_t room)
 
 	return r->count && r->count <= room &&
 	       nodes_good_name(r->name, r->len) &&
-	       nodes_count_name(r->name, r->len, r->count - 1, last);
+	       nodes_count_name(r->name, r->len, r->count - 1, &last);
 }
 
 static int nodes_add_run(struct storm_nodes *l, uint32_t *room, uint32_t first,
@@ -282,13 +282,13 @@ struct storm_addr storm_nodes_addr(const struct storm_nodes *l, uint32_t i)
 }
 
 const char *storm_nodes_name(const struct storm_nodes *l, uint32_t i,
-			     char out[STORM_NAME_MAX + 1])
+			     char (*out)[STORM_NAME_MAX + 1])
 {
 	struct nodes_run r;
 
 	nodes_run_of(l, i, &r);
 	nodes_count_name(r.name, r.len, i - r.first, out);
-	return out;
+	return *out;
 }
 
 uint32_t storm_nodes_find(const struct storm_nodes *l,

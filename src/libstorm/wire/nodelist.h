@@ -40,7 +40,7 @@ void storm_nodes_free(struct storm_nodes *l); /* what it owns, not l */
 struct storm_addr storm_nodes_addr(const struct storm_nodes *l, uint32_t i);
 /* Returns out. */
 const char *storm_nodes_name(const struct storm_nodes *l, uint32_t i,
-			     char out[STORM_NAME_MAX + 1]);
+			     char (*out)[STORM_NAME_MAX + 1]);
 /* The first node with this IP address; STORM_NO_NODE: none has it. */
 uint32_t storm_nodes_find(const struct storm_nodes *l,
 			  const uint8_t ip[STORM_ADDR_LEN]);

@@ -234,7 +234,7 @@ static int open_body_pack(struct storm_open *o)
 }
 
 static uint64_t open_session_of(const uint8_t *body, size_t len,
-				uint8_t sha[32])
+				uint8_t sha[static 32])
 {
 	struct storm_in i = { sha, sha + 32, false };
 
@@ -512,5 +512,5 @@ void storm_open_info(const struct storm_open *o, struct storm_open_info *out)
 		.count = o->count,
 		.self = o->self,
 	};
-	storm_nodes_name(&o->nodes, o->self, out->self_name);
+	storm_nodes_name(&o->nodes, o->self, &out->self_name);
 }

@@ -26,7 +26,7 @@ struct storm_seal {
 };
 
 static int seal_derive(const uint8_t *key, const uint8_t *info, size_t info_len,
-		       uint8_t out[STORM_KEY_LEN])
+		       uint8_t out[static STORM_KEY_LEN])
 {
 	EVP_KDF *kdf = storm_crypto()->kdf;
 	EVP_KDF_CTX *ctx = kdf ? EVP_KDF_CTX_new(kdf) : NULL;
@@ -93,7 +93,7 @@ static bool seal_keyed(EVP_CIPHER_CTX **ctx, const uint8_t *sub, int encrypt)
 	return false;
 }
 
-static void seal_nonce(uint64_t sequence, uint8_t iv[SEAL_NONCE_LEN])
+static void seal_nonce(uint64_t sequence, uint8_t iv[static SEAL_NONCE_LEN])
 {
 	struct storm_out o = { iv, iv + SEAL_NONCE_LEN, false };
 
@@ -192,7 +192,8 @@ int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 uint8_t *storm_seal_open_data(struct storm_seal *s,
 			      const uint8_t hdr[STORM_HEADER_LEN],
 			      uint64_t sequence, const uint8_t *body,
-			      size_t len, uint8_t head[STORM_DATA_HEADER_LEN],
+			      size_t len,
+			      uint8_t head[static STORM_DATA_HEADER_LEN],
 			      storm_place_fn place, void *arg)
 {
 	size_t rest = len - STORM_DATA_HEADER_LEN - STORM_TAG_LEN;
@@ -243,7 +244,7 @@ int storm_random(void *buf, size_t len)
 	return STORM_OK;
 }
 
-void storm_sha256(const void *buf, size_t len, uint8_t out[32])
+void storm_sha256(const void *buf, size_t len, uint8_t out[static 32])
 {
 	EVP_Digest(buf, len, out, NULL, EVP_sha256(), NULL);
 }

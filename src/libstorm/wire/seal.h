@@ -48,7 +48,8 @@ typedef uint8_t *(*storm_place_fn)(void *arg,
 uint8_t *storm_seal_open_data(struct storm_seal *s,
 			      const uint8_t hdr[STORM_HEADER_LEN],
 			      uint64_t sequence, const uint8_t *body,
-			      size_t len, uint8_t head[STORM_DATA_HEADER_LEN],
+			      size_t len,
+			      uint8_t head[static STORM_DATA_HEADER_LEN],
 			      storm_place_fn place, void *arg);
 
 /* The key that separates a session's multicast from others on the same group
@@ -58,7 +59,7 @@ uint32_t storm_group_key(const uint8_t key[STORM_KEY_LEN], uint64_t session);
 
 /* Random bytes from the kernel; 0 or ESYS. */
 int storm_random(void *buf, size_t len);
-void storm_sha256(const void *buf, size_t len, uint8_t out[32]);
+void storm_sha256(const void *buf, size_t len, uint8_t out[static 32]);
 
 /*
  * RFC 4303 style window over control sequences: true once per sequence.  It is

@@ -212,7 +212,7 @@ void storm_get_set(struct storm_in *i, struct storm_idset *s, uint32_t max)
 }
 
 void storm_header_pack(const struct storm_header *h,
-		       uint8_t out[STORM_HEADER_LEN])
+		       uint8_t out[static STORM_HEADER_LEN])
 {
 	struct storm_out o = { out, out + STORM_HEADER_LEN, false };
 
@@ -256,7 +256,8 @@ int storm_protocol_version(void)
 	return STORM_WIRE_VERSION;
 }
 
-void storm_refusal_pack(enum storm_err why, uint8_t out[STORM_REFUSAL_LEN])
+void storm_refusal_pack(enum storm_err why,
+			uint8_t out[static STORM_REFUSAL_LEN])
 {
 	struct storm_out o = { out, out + STORM_REFUSAL_LEN, false };
 

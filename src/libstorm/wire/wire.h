@@ -58,7 +58,7 @@ struct storm_header {
 };
 
 void storm_header_pack(const struct storm_header *h,
-		       uint8_t out[STORM_HEADER_LEN]);
+		       uint8_t out[static STORM_HEADER_LEN]);
 /* Checks version, type, flags and length.  STORM_OK, EVERSION or EINVAL. */
 int storm_header_unpack(struct storm_header *h, const uint8_t *buf, size_t len);
 
@@ -70,7 +70,8 @@ int storm_header_unpack(struct storm_header *h, const uint8_t *buf, size_t len);
 #define STORM_REFUSAL_WHY(refusal) ((enum storm_err)((refusal) &0xff))
 #define STORM_REFUSAL_SYS(refusal) ((int) ((refusal) >> 8 & 0xff))
 /* why: with or without one. */
-void storm_refusal_pack(enum storm_err why, uint8_t out[STORM_REFUSAL_LEN]);
+void storm_refusal_pack(enum storm_err why,
+			uint8_t out[static STORM_REFUSAL_LEN]);
 /* False: this is no refusal of an agent.  *sys: with STORM_EVERSION the agent's
  * version, else an errno or 0. */
 bool storm_refusal_unpack(const uint8_t *buf, size_t len, enum storm_err *why,

@@ -27,7 +27,7 @@ static void nm_session_fenced(struct nm_session *s)
 	char step[STORM_STEP_NAME];
 
 	storm_log(STORM_LOG_WARN, "%s: this node was excluded from its domain",
-		  storm_step_name(step, s->open->job_id, s->open->step_id));
+		  storm_step_name(&step, s->open->job_id, s->open->step_id));
 	s->closing = true;
 }
 
@@ -434,7 +434,7 @@ static uint64_t nm_session_tick(struct nm_session *s, uint64_t now)
 
 		storm_log_from(&from, STORM_LOG_INFO,
 			       "%s: its owner is silent, domain closed",
-			       storm_step_name(step, s->open->job_id,
+			       storm_step_name(&step, s->open->job_id,
 					       s->open->step_id));
 		s->closing = true;
 		return now;

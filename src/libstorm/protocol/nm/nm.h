@@ -199,7 +199,7 @@ int storm_nm_compare(struct storm_nm *nm, uint64_t session,
  */
 #define STORM_NOTE_MAX 128
 size_t storm_nm_note(struct storm_nm *nm, uint64_t session,
-		     uint8_t buf[STORM_NOTE_MAX]);
+		     uint8_t buf[static STORM_NOTE_MAX]);
 /* The next life has found it: for a while ask the owner to be let in, which else
  * takes as long as the owner needs to miss a node.  STORM_EINVAL: it is no note. */
 int storm_nm_return(struct storm_nm *nm, const void *note, size_t len,

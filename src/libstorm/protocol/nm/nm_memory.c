@@ -118,7 +118,7 @@ void nm_memory_check(struct nm_session *s, uint64_t now)
 	storm_log_from(
 		&from, STORM_LOG_WARN,
 		"%s: its session takes more memory than uid %u may have, it is closed (MaxUserMemory, MaxMemory)",
-		storm_step_name(step, s->open->job_id, s->open->step_id),
+		storm_step_name(&step, s->open->job_id, s->open->step_id),
 		s->open->uid);
 	s->fault = STORM_EBUSY;
 	nm_status_update(s, true, now);

@@ -250,7 +250,7 @@ uint64_t nm_report_tick(struct nm_session *s, uint64_t now)
 		char step[STORM_STEP_NAME];
 
 		storm_log(STORM_LOG_ERROR, "%s: reports do not fit",
-			  storm_step_name(step, s->open->job_id,
+			  storm_step_name(&step, s->open->job_id,
 					  s->open->step_id));
 		r->hop_acked = r->version;
 		return STORM_NEVER;

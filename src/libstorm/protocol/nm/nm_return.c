@@ -28,7 +28,7 @@ struct nm_return {
 };
 
 size_t storm_nm_note(struct storm_nm *nm, uint64_t session,
-		     uint8_t buf[STORM_NOTE_MAX])
+		     uint8_t buf[static STORM_NOTE_MAX])
 {
 	const struct nm_session *s = nm_find_host(nm, session);
 	struct storm_out o = { buf, buf + STORM_NOTE_MAX, false };

@@ -73,7 +73,8 @@ bool nm_route(struct nm_session *s, uint32_t node, struct storm_addr *to)
 	if (!s->nm->ops.route || s->account.trusted)
 		return true;
 	if (s->nm->ops.route(s->nm->host,
-			     storm_nodes_name(&s->open->nodes, node, name), to))
+			     storm_nodes_name(&s->open->nodes, node, &name),
+			     to))
 		return false;
 	nm_route_keep(r, at, node, to);
 	return true;

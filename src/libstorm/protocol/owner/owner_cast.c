@@ -22,7 +22,7 @@ bool owner_cast_by_group(const struct storm_owner *o)
 /* Those of the children that to_child chooses; NULL: all, and those adopted. */
 static size_t owner_cast_addrs(const struct storm_owner *o,
 			       owner_child_fn to_child,
-			       struct storm_addr to[CAST_TO_MAX])
+			       struct storm_addr to[static CAST_TO_MAX])
 {
 	size_t n = to_child ? 0 : owner_round_addrs(o, to);
 
@@ -106,14 +106,14 @@ static void owner_cast_excluded(struct storm_owner *o, uint16_t flags,
 
 /* The version that is the latest, with these flags. */
 static size_t owner_cast_pack_again(struct storm_owner *o, uint8_t flags,
-				    uint8_t body[STORM_DATAGRAM_MAX])
+				    uint8_t body[static STORM_DATAGRAM_MAX])
 {
 	o->cast.flags = flags | (owner_cast_in_parts(o) ? STORM_CAST_PARTS : 0);
 	return storm_cast_pack(&o->cast, body, owner_cast_max(o));
 }
 
 static size_t owner_cast_pack(struct storm_owner *o, uint8_t flags,
-			      uint8_t body[STORM_DATAGRAM_MAX])
+			      uint8_t body[static STORM_DATAGRAM_MAX])
 {
 	o->cast.version++;
 	o->send.state_at = o->ticked;

@@ -23,7 +23,7 @@ static void owner_overdue_report(struct storm_owner *o,
 				STORM_LOG_INFO,
 				back ? "node %s is back" :
 				       "node %s is overdue: its agent has not been heard for longer than usual",
-				storm_nodes_name(&o->open->nodes, n, name));
+				storm_nodes_name(&o->open->nodes, n, &name));
 			if (o->ops.overdue)
 				o->ops.overdue(o->arg, n, back);
 		}

@@ -175,7 +175,8 @@ void owner_repair_last(struct storm_owner *o, uint64_t now)
 /* From `from` on, for the one that lacks the first: a batch.  Returns its
  * length. */
 static size_t owner_repair_batch(const struct storm_owner *o, uint64_t *from,
-				 uint64_t pick[STORM_BATCH], uint32_t *who)
+				 uint64_t pick[static STORM_BATCH],
+				 uint32_t *who)
 {
 	const struct owner_repair *r = &o->repair;
 	size_t n = 0;

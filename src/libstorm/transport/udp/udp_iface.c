@@ -129,7 +129,7 @@ bool storm_udp_source(const struct storm_addr *peer, struct storm_addr *out)
 }
 
 /* The default route with the lowest metric. */
-static bool iface_default_route(char name[IF_NAMESIZE])
+static bool iface_default_route(char (*name)[IF_NAMESIZE])
 {
 	char line[256], dev[IF_NAMESIZE];
 	unsigned int dest, flags, metric, mask, best = 0;
@@ -148,7 +148,7 @@ static bool iface_default_route(char name[IF_NAMESIZE])
 			continue;
 		found = true;
 		best = metric;
-		strcpy(name, dev);
+		strcpy(*name, dev);
 	}
 	fclose(f);
 	return found;
@@ -205,7 +205,7 @@ static const struct ifaddrs *iface_choose(const struct storm_settings *set,
 				  text);
 		return i;
 	}
-	if (iface_default_route(name)) {
+	if (iface_default_route(&name)) {
 		i = ifaddrs_by_name(all, name, NULL);
 		if (!i)
 			storm_log(STORM_LOG_ERROR,

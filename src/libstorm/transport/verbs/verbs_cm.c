@@ -22,7 +22,7 @@
 #define BACKLOG 256
 
 void storm_verbs_hello(const struct storm_verbs *v,
-		       uint8_t out[VERBS_HELLO_LEN])
+		       uint8_t out[static VERBS_HELLO_LEN])
 {
 	struct verbs_hello h = {
 		.mtu = v->port.mtu,

@@ -47,7 +47,8 @@ static int verbs_no_device(struct storm_verbs *v)
 /* ------------------------------------------------------------ which port */
 
 /* The IPoIB interface of a port: its device's directory names it. */
-static bool ipoib_name(const char *device, unsigned int port, char *name)
+static bool ipoib_name(const char *device, unsigned int port,
+		       char (*name)[IF_NAMESIZE])
 {
 	char path[320];
 	struct dirent *e;
@@ -60,7 +61,7 @@ static bool ipoib_name(const char *device, unsigned int port, char *name)
 		 device);
 	d = opendir(path);
 	while (d && !found && (e = readdir(d))) {
-		if (e->d_name[0] == '.' || strlen(e->d_name) >= IF_NAMESIZE)
+		if (e->d_name[0] == '.' || strlen(e->d_name) >= sizeof(*name))
 			continue;
 		snprintf(path, sizeof(path), "/sys/class/net/%.15s/dev_port",
 			 e->d_name);
@@ -70,7 +71,7 @@ static bool ipoib_name(const char *device, unsigned int port, char *name)
 		found = fscanf(f, "%u", &n) == 1 && n + 1 == port;
 		fclose(f);
 		if (found)
-			strcpy(name, e->d_name);
+			strcpy(*name, e->d_name);
 	}
 	if (d)
 		closedir(d);
@@ -86,7 +87,7 @@ static bool gid_is_mapped(const union ibv_gid *g)
 
 /* Find the interface of a port.  False: it has none with an IPv4 address. */
 static bool port_interface(struct ibv_context *ctx, unsigned int port,
-			   bool ethernet, char *name)
+			   bool ethernet, char (*name)[IF_NAMESIZE])
 {
 	struct ibv_gid_entry g[GIDS];
 	ssize_t n;
@@ -96,7 +97,7 @@ static bool port_interface(struct ibv_context *ctx, unsigned int port,
 	n = ibv_query_gid_table(ctx, g, GIDS, 0);
 	for (ssize_t i = 0; i < n; i++)
 		if (g[i].port_num == port && gid_is_mapped(&g[i].gid) &&
-		    if_indextoname(g[i].ndev_ifindex, name))
+		    if_indextoname(g[i].ndev_ifindex, *name))
 			return true;
 	return false;
 }
@@ -147,7 +148,7 @@ static void verbs_look_at_device(const struct storm_verbs *v,
 			best->inactive = true;
 		else if (port_interface(ctx, p,
 					a.link_layer == IBV_LINK_LAYER_ETHERNET,
-					name) &&
+					&name) &&
 			 port_speed(&a) > best->speed) {
 			best->speed = port_speed(&a);
 			strcpy(best->interface, name);

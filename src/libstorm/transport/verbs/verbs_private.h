@@ -269,7 +269,7 @@ void storm_verbs_cm_close(struct storm_verbs *v);
 void storm_verbs_cm_forget(void);
 /* This end's hello. */
 void storm_verbs_hello(const struct storm_verbs *v,
-		       uint8_t out[VERBS_HELLO_LEN]);
+		       uint8_t out[static VERBS_HELLO_LEN]);
 
 /* verbs_peer.c */
 /* The peer with this address; looks it up if that is due.  NULL: no memory. */

@@ -11,7 +11,7 @@
 #include "src/libstorm/wire/wire.h"
 
 void storm_verbs_hello_pack(const struct verbs_hello *h,
-			    uint8_t out[VERBS_HELLO_LEN])
+			    uint8_t out[static VERBS_HELLO_LEN])
 {
 	struct storm_out o = { out, out + VERBS_HELLO_LEN, false };
 

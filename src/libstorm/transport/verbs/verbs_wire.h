@@ -17,7 +17,7 @@ struct verbs_hello {
 	uint32_t strobe; /* IPv4 address of its strobe rail; 0: none */
 };
 void storm_verbs_hello_pack(const struct verbs_hello *h,
-			    uint8_t out[VERBS_HELLO_LEN]);
+			    uint8_t out[static VERBS_HELLO_LEN]);
 /* len: size of the private data, which may exceed what was sent.  False:
  * malformed, or of another version. */
 bool storm_verbs_hello_unpack(const void *buf, size_t len,

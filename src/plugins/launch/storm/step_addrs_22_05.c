@@ -23,7 +23,7 @@ static void step_addrs_of_text(struct step_addrs *out, const char *text)
 	char name[STORM_NAME_MAX + 1];
 	struct storm_addr addr;
 
-	while (alias_list_next(&text, name, &addr))
+	while (alias_list_next(&text, &name, &addr))
 		step_addrs_add(out, name, &addr);
 }
 

@@ -90,8 +90,9 @@ static struct storm_span timeline_span(uint64_t start, uint64_t end)
 }
 
 /* The phases that one transfer has. */
-static void timeline_transfer_phases(const struct storm_timeline *t,
-				     struct storm_span phase[LAUNCH_PHASES])
+static void
+timeline_transfer_phases(const struct storm_timeline *t,
+			 struct storm_span phase[static LAUNCH_PHASES])
 {
 	phase[LAUNCH_PHASE_OPEN] = timeline_span(t->open_sent, t->opened);
 	phase[LAUNCH_PHASE_SEND] = timeline_span(t->first_byte, t->last_byte);

@@ -231,7 +231,7 @@ static bool comments_write_node(const struct shares *all, const struct plan *p,
 
 		slurm_make_time_str(&out, since, sizeof(since));
 		if (s->lacks)
-			no_gang_word((int) s->lacks, lacks);
+			no_gang_word((int) s->lacks, &lacks);
 		xstrfmtcat(word, TAG "out=%s,since=%s",
 			   all->mute ? "no-strober" : lacks, since);
 	} else if (s->jobs)

@@ -79,7 +79,7 @@ bool agent_port_take(const char *node)
 	return true;
 }
 
-void agent_port_sockets(int out[2])
+void agent_port_sockets(int out[static 2])
 {
 	out[0] = k.port.udp;
 	out[1] = k.port.tcp;

@@ -13,7 +13,7 @@
  * False: another process has it, which is logged once. */
 bool agent_port_take(const char *node);
 /* The UDP and the TCP socket, for a child; -1: none. */
-void agent_port_sockets(int out[2]);
+void agent_port_sockets(int out[static 2]);
 /* No agent reads the sockets any more. */
 void agent_port_rest(void);
 /* Ask a living agent for its sockets, unless slurmd has some.  sock: its local

@@ -260,7 +260,7 @@ static bool agent_watch_hello(void)
 		     w.pid, agent_program);
 		return false;
 	}
-	storm_conf_stamp(now);
+	storm_conf_stamp(&now);
 	if (strcmp(stamp, now) && agent_watch_conf_is_good()) {
 		info("storm: replacing the agent (pid %d): storm.conf or SchedulerType has changed",
 		     w.pid);
@@ -435,12 +435,12 @@ static void agent_watch_pause(bool *end, uint32_t ms)
 	char was[STORM_CONF_STAMP_MAX], now[STORM_CONF_STAMP_MAX];
 	uint64_t until = storm_now() + ms * STORM_MS, t;
 
-	storm_conf_stamp(was);
+	storm_conf_stamp(&was);
 	while (!*end && (t = storm_now()) < until) {
 		*end = agent_watch_wait(
 			storm_min((until - t) / STORM_MS + 1, RETRY), NULL);
 		gang_guard_still_dead();
-		storm_conf_stamp(now);
+		storm_conf_stamp(&now);
 		if (strcmp(was, now))
 			return;
 	}

@@ -113,7 +113,7 @@ void stepinfo_recover(struct stepinfo *s)
 
 	if (s->version != CONTEXT_VERSION || !s->len)
 		return;
-	s->known = context_unpack(s->bytes, s->len, &s->context, cred);
+	s->known = context_unpack(s->bytes, s->len, &s->context, &cred);
 	if (!s->known)
 		error("storm: cannot read a network context in slurmctld's saved state");
 }

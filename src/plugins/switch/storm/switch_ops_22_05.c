@@ -185,9 +185,9 @@ static void switch_ops_hold(const stepd_step_rec_t *job, bool hold)
 		.root = getpid(),
 	};
 	char dir[PATH_MAX], name[GANG_STEP_NAME];
-	int err = gang_step_dir(NULL, conf->node_name, false, dir);
+	int err = gang_step_dir(NULL, conf->node_name, false, &dir);
 
-	gang_step_name(&s, name);
+	gang_step_name(&s, &name);
 	if (!err)
 		err = gang_step_hold(dir, name, hold);
 	if (err && err != ENOENT) /* no gang scheduling here */

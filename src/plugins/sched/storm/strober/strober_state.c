@@ -137,10 +137,11 @@ static int strober_state_read(const char *path, struct strober_saved *out)
 	return EBADMSG;
 }
 
-static int strober_state_path(char out[PATH_MAX], const char *path,
+static int strober_state_path(char (*out)[PATH_MAX], const char *path,
 			      const char *end)
 {
-	if (snprintf(out, PATH_MAX, "%s%s", path, end) < PATH_MAX)
+	if ((size_t) snprintf(*out, sizeof(*out), "%s%s", path, end) <
+	    sizeof(*out))
 		return 0;
 	errno = ENAMETOOLONG;
 	return -1;
@@ -150,7 +151,7 @@ static int strober_state_path(char out[PATH_MAX], const char *path,
 static void strober_state_recover(const char *path, struct strober_saved *out)
 {
 	char old[PATH_MAX];
-	bool has = !strober_state_path(old, path, ".old") &&
+	bool has = !strober_state_path(&old, path, ".old") &&
 		   !strober_state_read(old, out);
 
 	if (has)
@@ -225,7 +226,7 @@ static void strober_state_keep(const char *path)
 {
 	char old[PATH_MAX];
 
-	if (strober_state_path(old, path, ".old"))
+	if (strober_state_path(&old, path, ".old"))
 		return;
 	unlink(old);
 	if (link(path, old) && errno != ENOENT)
@@ -259,7 +260,7 @@ static int strober_state_replace(const char *path, bool damaged,
 	char tmp[PATH_MAX];
 	int fd, rc;
 
-	if (strober_state_path(tmp, path, ".new"))
+	if (strober_state_path(&tmp, path, ".new"))
 		return -1;
 	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
 		  0600);
@@ -284,7 +285,7 @@ static int strober_state_lock(const char *path)
 	char name[PATH_MAX];
 	int fd;
 
-	if (strober_state_path(name, path, ".lock"))
+	if (strober_state_path(&name, path, ".lock"))
 		return -1;
 	fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0 && flock(fd, LOCK_EX)) {

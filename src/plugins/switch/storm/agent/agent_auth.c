@@ -236,12 +236,12 @@ static bool agent_auth_may_own_cluster(const struct storm_open_info *info)
 /* ---------------------------------------------------------------- addresses --- */
 
 static void agent_auth_text(const struct storm_addr *a,
-			    char out[INET6_ADDRSTRLEN])
+			    char (*out)[INET6_ADDRSTRLEN])
 {
 	if (storm_addr_is_v4(a))
-		inet_ntop(AF_INET, a->ip + 12, out, INET6_ADDRSTRLEN);
+		inet_ntop(AF_INET, a->ip + 12, *out, sizeof(*out));
 	else
-		inet_ntop(AF_INET6, a->ip, out, INET6_ADDRSTRLEN);
+		inet_ntop(AF_INET6, a->ip, *out, sizeof(*out));
 }
 
 static int agent_auth_node(const struct agent *a, const struct storm_open *o,
@@ -251,10 +251,10 @@ static int agent_auth_node(const struct agent *a, const struct storm_open *o,
 	struct storm_addr addr = storm_nodes_addr(&o->nodes, node);
 	char name[STORM_NAME_MAX + 1], text[INET6_ADDRSTRLEN];
 
-	storm_nodes_name(&o->nodes, node, name);
+	storm_nodes_name(&o->nodes, node, &name);
 	if (addr.port == a->conf.set.port && !agent_peers_look(name, &addr))
 		return STORM_OK;
-	agent_auth_text(&addr, text);
+	agent_auth_text(&addr, &text);
 	storm_log_from(
 		&from, STORM_LOG_ERROR,
 		"uid %u gives %s port %u as the address of node %s, slurmctld, slurm.conf and storm.conf do not",
@@ -301,8 +301,8 @@ static int agent_auth_owner(const struct auth_job *j)
 	if (node != STORM_NO_NODE && j->from.port &&
 	    j->from.port < PORT_OF_ROOT)
 		return agent_auth_node(j->a, o, node);
-	agent_auth_text(&o->owner, text);
-	agent_auth_text(&j->from, came);
+	agent_auth_text(&o->owner, &text);
+	agent_auth_text(&j->from, &came);
 	storm_log_from(
 		&from, STORM_LOG_ERROR,
 		"uid %u gives %s as its own address, but its OPEN came from %s",
@@ -327,7 +327,7 @@ static int agent_auth_allowed(const struct auth_job *j)
 	}
 	if (agent_allow_host(conf->allow_hosts, &o->owner))
 		return STORM_OK;
-	agent_auth_text(&o->owner, text);
+	agent_auth_text(&o->owner, &text);
 	storm_log_from(&from, STORM_LOG_WARN,
 		       "OPEN of uid %u refused: AllowHosts does not have %s",
 		       o->uid, text);
@@ -394,13 +394,13 @@ static void agent_auth_audit(const struct storm_open_info *info,
 
 	if (!storm_log_due(cause, &from, AUDITS, storm_now(), &left))
 		return;
-	agent_auth_text(owner, text);
+	agent_auth_text(owner, &text);
 	if (left)
 		snprintf(more, sizeof(more), " (%u not shown)", left);
 	storm_log(STORM_LOG_INFO,
 		  "audit: OPEN by uid %u at %s for %s on %u nodes: %s%s",
 		  info->uid, text,
-		  storm_step_name(step, info->job_id, info->step_id),
+		  storm_step_name(&step, info->job_id, info->step_id),
 		  info->count, err ? storm_strerror(err) : "accepted", more);
 }
 

@@ -127,7 +127,7 @@ static void agent_file_child_gone(struct agent_session *s)
 	storm_log_from(&from, STORM_LOG_ERROR,
 		       "the process that writes files of uid %u, %s, died",
 		       s->step.uid,
-		       storm_step_name(step, s->step.job_id, s->step.step_id));
+		       storm_step_name(&step, s->step.job_id, s->step.step_id));
 	agent_file_fail_all(s, STORM_ESYS, ECHILD);
 }
 

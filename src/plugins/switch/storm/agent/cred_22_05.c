@@ -115,7 +115,7 @@ static bool agent_cred_list(buf_t *buf, uint16_t version,
 	char name[STORM_NAME_MAX + 1];
 	struct storm_addr addr;
 
-	while (text && alias_list_next(&text, name, &addr))
+	while (text && alias_list_next(&text, &name, &addr))
 		if (!storm_addr_is_loopback(&addr))
 			found(name, &addr);
 	if (arg)

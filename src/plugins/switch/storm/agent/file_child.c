@@ -243,7 +243,7 @@ static void file_child_rmdir(const struct file_request *req,
 	int dir, fd;
 	DIR *list;
 
-	rep->err = storm_staged_open_dir(-1, req->path, &dir, name, &rep->sys);
+	rep->err = storm_staged_open_dir(-1, req->path, &dir, &name, &rep->sys);
 	if (rep->err)
 		return;
 	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -377,7 +377,7 @@ _Noreturn void file_nursery_keep(int sock, file_join_fn join)
 	_exit(1);
 }
 
-int file_nursery_sockets(int pair[2])
+int file_nursery_sockets(int pair[static 2])
 {
 	int size = 2 * sizeof(union request);
 

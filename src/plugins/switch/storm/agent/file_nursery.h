@@ -46,6 +46,6 @@ _Noreturn void file_nursery_keep(int sock, file_join_fn join);
 
 /* A pair of sockets for it: [0] the agent's, [1] the nursery's; both are
  * close-on-exec.  0, or -1 and errno. */
-int file_nursery_sockets(int pair[2]);
+int file_nursery_sockets(int pair[static 2]);
 
 #endif

@@ -41,7 +41,7 @@ static void context_put(struct storm_out *o, const struct context *c)
 	storm_put32(o, c->holder.part);
 	storm_put32(o, c->id);
 	storm_put64(o, c->serial);
-	context_group_text(c->group, text);
+	context_group_text(c->group, &text);
 	storm_addr_set(&group, text, 0);
 	storm_put_addr(o, &group);
 }
@@ -71,7 +71,7 @@ static void context_get(struct storm_in *i, struct context *c)
 }
 
 size_t context_pack(const struct context *c, const char *cred,
-		    uint8_t out[CONTEXT_BYTES_MAX])
+		    uint8_t out[static CONTEXT_BYTES_MAX])
 {
 	struct storm_out o = { out, out + CONTEXT_BYTES_MAX, false };
 	size_t len = cred ? strlen(cred) : 0;
@@ -85,7 +85,7 @@ size_t context_pack(const struct context *c, const char *cred,
 }
 
 bool context_unpack(const void *bytes, size_t len, struct context *c,
-		    char cred[CONTEXT_CRED_MAX + 1])
+		    char (*cred)[CONTEXT_CRED_MAX + 1])
 {
 	struct storm_in i = { bytes, (const uint8_t *) bytes + len, false };
 	const uint8_t *p;
@@ -98,8 +98,8 @@ bool context_unpack(const void *bytes, size_t len, struct context *c,
 	p = storm_get(&i, n);
 	if (!storm_in_done(&i) || memchr(p, '\0', n))
 		return false;
-	memcpy(cred, p, n);
-	cred[n] = '\0';
+	memcpy(*cred, p, n);
+	(*cred)[n] = '\0';
 	return true;
 }
 
@@ -129,7 +129,7 @@ char *context_sign(const struct context *c, const char *cluster,
 
 static bool context_read_payload(const void *payload, size_t len,
 				 struct context *c,
-				 char cluster[CLUSTER_MAX + 1])
+				 char (*cluster)[CLUSTER_MAX + 1])
 {
 	struct storm_in i = { payload, (const uint8_t *) payload + len, false };
 	const uint8_t *key, *name;
@@ -147,8 +147,8 @@ static bool context_read_payload(const void *payload, size_t len,
 	if (!storm_in_done(&i))
 		return false;
 	memcpy(c->key, key, CONTEXT_KEY_LEN);
-	memcpy(cluster, name, n);
-	cluster[n] = '\0';
+	memcpy(*cluster, name, n);
+	(*cluster)[n] = '\0';
 	return true;
 }
 
@@ -172,25 +172,25 @@ static bool context_is_for_step(const struct context *c, const char *cluster,
 static bool context_judge(const void *payload, size_t len, uint32_t maker,
 			  const struct context *open,
 			  const struct context_expected *e, struct context *c,
-			  char why[CONTEXT_WHY_MAX])
+			  char (*why)[CONTEXT_WHY_MAX])
 {
 	char cluster[CLUSTER_MAX + 1];
 
 	if (maker != e->ctld_uid && maker != 0)
 		snprintf(
-			why, CONTEXT_WHY_MAX,
+			*why, sizeof(*why),
 			"uid %u has made its credential, but slurmctld is uid %u",
 			maker, e->ctld_uid);
-	else if (!context_read_payload(payload, len, c, cluster))
-		snprintf(why, CONTEXT_WHY_MAX,
+	else if (!context_read_payload(payload, len, c, &cluster))
+		snprintf(*why, sizeof(*why),
 			 "its credential is for something else");
 	else if (!context_is_for_step(c, cluster, e))
 		snprintf(
-			why, CONTEXT_WHY_MAX,
+			*why, sizeof(*why),
 			"it was given to step %u.%u of uid %u on cluster %.64s",
 			c->job, c->step, c->uid, cluster);
 	else if (!context_same_in_open(c, open))
-		snprintf(why, CONTEXT_WHY_MAX, "it was changed on its way");
+		snprintf(*why, sizeof(*why), "it was changed on its way");
 	else
 		return true;
 	return false;
@@ -198,7 +198,7 @@ static bool context_judge(const void *payload, size_t len, uint32_t maker,
 
 bool context_verify(const void *bytes, size_t len,
 		    const struct context_expected *e, struct context *c,
-		    char why[CONTEXT_WHY_MAX])
+		    char (*why)[CONTEXT_WHY_MAX])
 {
 	char cred[CONTEXT_CRED_MAX + 1];
 	struct context open;
@@ -206,15 +206,15 @@ bool context_verify(const void *bytes, size_t len,
 	void *payload;
 	bool good = false;
 
-	if (!context_unpack(bytes, len, &open, cred)) {
-		snprintf(why, CONTEXT_WHY_MAX, "it is malformed");
+	if (!context_unpack(bytes, len, &open, &cred)) {
+		snprintf(*why, sizeof(*why), "it is malformed");
 	} else if (!cred[0]) {
 		snprintf(
-			why, CONTEXT_WHY_MAX,
+			*why, sizeof(*why),
 			"it has no credential of slurmctld's, whose log may have the reason");
 	} else if (storm_credential_decode_stale(cred, &payload, &len, &uid,
 						 &gid)) {
-		snprintf(why, CONTEXT_WHY_MAX, "MUNGE does not vouch for it");
+		snprintf(*why, sizeof(*why), "MUNGE does not vouch for it");
 	} else {
 		good = context_judge(payload, len, uid, &open, e, c, why);
 		explicit_bzero(payload, len);
@@ -225,15 +225,15 @@ bool context_verify(const void *bytes, size_t len,
 	return good;
 }
 
-void context_group_text(uint32_t group, char out[CONTEXT_GROUP_TEXT])
+void context_group_text(uint32_t group, char (*out)[CONTEXT_GROUP_TEXT])
 {
-	snprintf(out, CONTEXT_GROUP_TEXT, "%u.%u.%u.%u", group >> 24,
+	snprintf(*out, sizeof(*out), "%u.%u.%u.%u", group >> 24,
 		 group >> 16 & 255, group >> 8 & 255, group & 255);
 }
 
 void context_key_text(const uint8_t key[CONTEXT_KEY_LEN],
-		      char out[CONTEXT_KEY_TEXT])
+		      char (*out)[CONTEXT_KEY_TEXT])
 {
 	for (size_t n = 0; n < CONTEXT_KEY_LEN; n++)
-		snprintf(out + 2 * n, CONTEXT_KEY_TEXT - 2 * n, "%02x", key[n]);
+		snprintf(*out + 2 * n, sizeof(*out) - 2 * n, "%02x", key[n]);
 }

@@ -45,11 +45,11 @@ enum context_left {
 
 /* cred may be NULL.  Returns the length in bytes; 0: cred is too long. */
 size_t context_pack(const struct context *c, const char *cred,
-		    uint8_t out[CONTEXT_BYTES_MAX]);
+		    uint8_t out[static CONTEXT_BYTES_MAX]);
 /* Fill *c, but for uid and key, which are zero.  cred: "" if there is none.
  * False: the bytes are malformed. */
 bool context_unpack(const void *bytes, size_t len, struct context *c,
-		    char cred[CONTEXT_CRED_MAX + 1]);
+		    char (*cred)[CONTEXT_CRED_MAX + 1]);
 
 /* slurmctld's credential for it (free), which only node_uid can decode.  NULL:
  * MUNGE failed, which was logged. */
@@ -69,14 +69,14 @@ struct context_expected {
 #define CONTEXT_WHY_MAX 256
 bool context_verify(const void *bytes, size_t len,
 		    const struct context_expected *e, struct context *c,
-		    char why[CONTEXT_WHY_MAX]);
+		    char (*why)[CONTEXT_WHY_MAX]);
 
 /* The values in the tasks' environment: "239.195.0.1"; 64 hexadecimal
  * digits. */
 #define CONTEXT_GROUP_TEXT 16
 #define CONTEXT_KEY_TEXT (2 * CONTEXT_KEY_LEN + 1)
-void context_group_text(uint32_t group, char out[CONTEXT_GROUP_TEXT]);
+void context_group_text(uint32_t group, char (*out)[CONTEXT_GROUP_TEXT]);
 void context_key_text(const uint8_t key[CONTEXT_KEY_LEN],
-		      char out[CONTEXT_KEY_TEXT]);
+		      char (*out)[CONTEXT_KEY_TEXT]);
 
 #endif

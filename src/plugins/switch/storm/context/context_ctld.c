@@ -280,7 +280,7 @@ static void context_ctld_show(step_record_t *step, const struct context *x)
 {
 	char group[CONTEXT_GROUP_TEXT];
 
-	context_group_text(x->group, group);
+	context_group_text(x->group, &group);
 	xstrfmtcat(step->network, "%sstorm:context=%u,group=%s",
 		   step->network && step->network[0] ? "," : "", x->id, group);
 }

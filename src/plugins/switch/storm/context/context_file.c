@@ -26,7 +26,7 @@
 #define HEAD "STORM network contexts 2\n"
 
 static void context_file_pack(const struct context_lease *l,
-			      uint8_t buf[RECORD])
+			      uint8_t buf[static RECORD])
 {
 	struct storm_out o = { buf, buf + RECORD, false };
 

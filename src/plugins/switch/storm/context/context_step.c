@@ -33,7 +33,7 @@ bool context_step_verify(const stepd_step_rec_t *job, const void *bytes,
 		.cluster = slurm_conf.cluster_name,
 	};
 
-	if (context_verify(bytes, len, &e, c, refused.why))
+	if (context_verify(bytes, len, &e, c, &refused.why))
 		return true;
 	refused.step = job->step_id;
 	context_step_refusal();
@@ -56,8 +56,8 @@ void context_step_export(const struct context *c, char ***env)
 		unsetenvp(*env, KEY_ENV);
 		return;
 	}
-	context_group_text(c->group, group);
-	context_key_text(c->key, key);
+	context_group_text(c->group, &group);
+	context_key_text(c->key, &key);
 	env_array_overwrite_fmt(env, CONTEXT_ENV, "%u", c->id);
 	env_array_overwrite(env, GROUP_ENV, group);
 	env_array_overwrite(env, KEY_ENV, key);

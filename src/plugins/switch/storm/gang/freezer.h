@@ -83,7 +83,7 @@ bool freezer_host_pure(void);
  * own.  0 or an errno, ENOENT: there are no such groups.
  */
 int freezer_group_beside(const char *own, const char *name,
-			 char group[PATH_MAX]);
+			 char (*group)[PATH_MAX]);
 
 /*
  * Make the group of a step; group is its directory, or "" if the host's base is
@@ -91,11 +91,11 @@ int freezer_group_beside(const char *own, const char *name,
  * thaw and use it.  0 or an errno.
  */
 int freezer_group_make(const struct freezer_host *h, const char *name,
-		       char group[PATH_MAX]);
+		       char (*group)[PATH_MAX]);
 /* The directory whose cpu.idle makes the step give way, which is made if it is
  * ours; group: of freezer_group_make().  "": there is none. */
 void freezer_idle_make(const struct freezer_host *h, const char *name,
-		       const char *group, char idle[PATH_MAX]);
+		       const char *group, char (*idle)[PATH_MAX]);
 /* The calling process joins it, with its future children.  0 or an errno. */
 int freezer_group_enter(const char *group);
 /* 0 or an errno: EBUSY while it has processes. */

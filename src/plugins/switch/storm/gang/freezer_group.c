@@ -31,31 +31,31 @@ int freezer_group_write(const char *group, const char *name, const char *text)
 }
 
 int freezer_group_make(const struct freezer_host *h, const char *name,
-		       char group[PATH_MAX])
+		       char (*group)[PATH_MAX])
 {
 	const struct freezer_words *words = freezer_words_of(h->kind);
 	int err;
 
-	*group = '\0';
+	**group = '\0';
 	if (!*h->base)
 		return 0;
 	if (!freezer_name_is_plain(name))
 		return EINVAL;
 	err = freezer_step_make(h->base, name, freezer_base_make, group);
 	if (!err)
-		err = freezer_group_write(group, words->file, words->cont);
+		err = freezer_group_write(*group, words->file, words->cont);
 	if (err)
-		*group = '\0';
+		**group = '\0';
 	return err;
 }
 
 int freezer_group_beside(const char *own, const char *name,
-			 char group[PATH_MAX])
+			 char (*group)[PATH_MAX])
 {
 	char dir[PATH_MAX], *last;
-	int err = freezer_own_group(dir);
+	int err = freezer_own_group(&dir);
 
-	*group = '\0';
+	**group = '\0';
 	if (err)
 		return err;
 	last = strrchr(dir, '/');
@@ -63,10 +63,10 @@ int freezer_group_beside(const char *own, const char *name,
 		return ENOENT;
 	*last = '\0';
 	err = freezer_path(group, dir, name);
-	if (!err && access(group, F_OK))
+	if (!err && access(*group, F_OK))
 		err = errno;
 	if (err)
-		*group = '\0';
+		**group = '\0';
 	return err;
 }
 

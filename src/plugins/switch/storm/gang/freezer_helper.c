@@ -81,7 +81,7 @@ static void freezer_helper_add_folder(const char *dir)
 	char path[PATH_MAX];
 
 	for (int i = 0; *dir == '/' && i < 2; i++)
-		if (!freezer_path(path, dir, names[i]))
+		if (!freezer_path(&path, dir, names[i]))
 			freezer_helper_add_path(path);
 }
 

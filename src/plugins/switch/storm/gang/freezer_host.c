@@ -46,17 +46,17 @@ const struct freezer_words *freezer_words_of(enum freezer_kind kind)
 
 /* ----------------------------------------------------------------- paths --- */
 
-int freezer_path(char out[PATH_MAX], const char *dir, const char *name)
+int freezer_path(char (*out)[PATH_MAX], const char *dir, const char *name)
 {
-	int n = snprintf(out, PATH_MAX, "%s/%s", dir, name);
+	int n = snprintf(*out, sizeof(*out), "%s/%s", dir, name);
 
-	return n < 0 || n >= PATH_MAX ? ENAMETOOLONG : 0;
+	return n < 0 || (size_t) n >= sizeof(*out) ? ENAMETOOLONG : 0;
 }
 
-void freezer_parent(char out[PATH_MAX], const char *path)
+void freezer_parent(char (*out)[PATH_MAX], const char *path)
 {
-	strcpy(out, path);
-	*strrchr(out, '/') = '\0';
+	strcpy(*out, path);
+	*strrchr(*out, '/') = '\0';
 }
 
 bool freezer_name_is_plain(const char *name)
@@ -88,7 +88,7 @@ static int freezer_tree_change(const char *tree, int (*change)(const char *))
 
 	if (err != EACCES)
 		return err;
-	freezer_parent(parent, tree);
+	freezer_parent(&parent, tree);
 	dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return err;
@@ -107,7 +107,7 @@ int freezer_base_make(const char *base)
 	char tree[PATH_MAX];
 	int err = ENOENT;
 
-	freezer_parent(tree, base);
+	freezer_parent(&tree, base);
 	for (int i = 0; i < 3 && err == ENOENT; i++) {
 		err = freezer_tree_change(tree, freezer_dir_make);
 		if (!err)
@@ -117,14 +117,14 @@ int freezer_base_make(const char *base)
 }
 
 int freezer_step_make(const char *base, const char *name,
-		      int (*base_make)(const char *base), char out[PATH_MAX])
+		      int (*base_make)(const char *base), char (*out)[PATH_MAX])
 {
 	int err = freezer_path(out, base, name);
 
 	if (!err)
-		err = freezer_dir_make(out);
+		err = freezer_dir_make(*out);
 	if (err == ENOENT && !(err = base_make(base)))
-		err = freezer_dir_make(out);
+		err = freezer_dir_make(*out);
 	return err;
 }
 
@@ -140,24 +140,24 @@ bool freezer_list_has(const char *list, const char *word)
 	return false;
 }
 
-void freezer_mount_find(const char *controller, char out[PATH_MAX],
-			char others[1024])
+void freezer_mount_find(const char *controller, char (*out)[PATH_MAX],
+			char (*others)[1024])
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
 	char *line = NULL, point[PATH_MAX], type[32], *rest;
 	size_t room = 0;
 
-	*out = '\0';
-	while (f && !*out && getline(&line, &room, f) > 0) {
+	**out = '\0';
+	while (f && !**out && getline(&line, &room, f) > 0) {
 		rest = strstr(line, " - ");
 		if (!rest ||
 		    sscanf(line, "%*s %*s %*s %*s %4095s", point) != 1 ||
-		    sscanf(rest, " - %31s %*s %1023s", type, others) != 2)
+		    sscanf(rest, " - %31s %*s %1023s", type, *others) != 2)
 			continue;
 		if (controller ? !strcmp(type, "cgroup") &&
-					 freezer_list_has(others, controller) :
+					 freezer_list_has(*others, controller) :
 				 !strcmp(type, "cgroup2"))
-			strcpy(out, point);
+			strcpy(*out, point);
 	}
 	free(line);
 	if (f)
@@ -165,11 +165,11 @@ void freezer_mount_find(const char *controller, char out[PATH_MAX],
 }
 
 /* The mount point of groups of that kind; "": not mounted. */
-static void freezer_mount_of(enum freezer_kind kind, char out[PATH_MAX])
+static void freezer_mount_of(enum freezer_kind kind, char (*out)[PATH_MAX])
 {
 	char others[1024];
 
-	freezer_mount_find(kind == FREEZER_V2 ? NULL : "freezer", out, others);
+	freezer_mount_find(kind == FREEZER_V2 ? NULL : "freezer", out, &others);
 }
 
 /* A line of /proc/self/cgroup: NUMBER:CONTROLLERS:/PATH.  NULL: of others. */
@@ -186,7 +186,7 @@ static const char *freezer_line_path(const char *line, const char *controller)
 	return NULL;
 }
 
-int freezer_own_group_of(const char *controller, char out[PATH_MAX])
+int freezer_own_group_of(const char *controller, char (*out)[PATH_MAX])
 {
 	FILE *f = fopen("/proc/self/cgroup", "re");
 	char *line = NULL, point[PATH_MAX], others[1024];
@@ -194,7 +194,7 @@ int freezer_own_group_of(const char *controller, char out[PATH_MAX])
 	size_t room = 0;
 	int err = ENOENT;
 
-	freezer_mount_find(controller, point, others);
+	freezer_mount_find(controller, &point, &others);
 	while (f && *point && err == ENOENT && getline(&line, &room, f) > 0) {
 		line[strcspn(line, "\n")] = '\0';
 		path = freezer_line_path(line, controller);
@@ -207,7 +207,7 @@ int freezer_own_group_of(const char *controller, char out[PATH_MAX])
 	return err;
 }
 
-int freezer_own_group(char out[PATH_MAX])
+int freezer_own_group(char (*out)[PATH_MAX])
 {
 	return freezer_own_group_of(NULL, out);
 }
@@ -220,16 +220,17 @@ static int freezer_host_find_groups(struct freezer_host *h,
 	char point[PATH_MAX], tree[PATH_MAX], file[PATH_MAX];
 	int err;
 
-	freezer_mount_of(kind, point);
+	freezer_mount_of(kind, &point);
 	if (!*point)
 		return ENOENT;
-	err = freezer_path(tree, point, FREEZER_TREE);
+	err = freezer_path(&tree, point, FREEZER_TREE);
 	if (!err)
-		err = freezer_path(h->base, tree, node);
+		err = freezer_path(&h->base, tree, node);
 	if (!err)
 		err = freezer_base_make(h->base);
 	if (!err)
-		err = freezer_path(file, h->base, freezer_words_of(kind)->file);
+		err = freezer_path(&file, h->base,
+				   freezer_words_of(kind)->file);
 	/* a kernel before 5.2 cannot freeze a v2 group */
 	if (!err && access(file, W_OK))
 		err = errno;
@@ -263,7 +264,7 @@ void freezer_host_remove(const char *base)
 	char tree[PATH_MAX];
 
 	if (*base && !rmdir(base)) {
-		freezer_parent(tree, base);
+		freezer_parent(&tree, base);
 		freezer_tree_change(tree, freezer_dir_remove);
 	}
 }
@@ -282,10 +283,10 @@ bool freezer_host_pure(void)
 int freezer_host_borrow(struct freezer_host *h)
 {
 	char own[PATH_MAX], file[PATH_MAX];
-	int err = freezer_own_group(own);
+	int err = freezer_own_group(&own);
 
 	if (!err)
-		err = freezer_path(file, own,
+		err = freezer_path(&file, own,
 				   freezer_words_of(FREEZER_V2)->file);
 	if (!err && access(file, W_OK))
 		err = errno;

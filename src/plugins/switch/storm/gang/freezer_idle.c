@@ -33,7 +33,7 @@ static void freezer_idle_weigh(const char *group)
 static int freezer_idle_has_file(const char *group)
 {
 	char file[PATH_MAX];
-	int err = freezer_path(file, group, CPU_IDLE);
+	int err = freezer_path(&file, group, CPU_IDLE);
 
 	return err ? err : access(file, W_OK) ? errno : 0;
 }
@@ -45,7 +45,7 @@ static int freezer_idle_base_make(const char *base)
 
 	if (err)
 		return err;
-	freezer_parent(tree, base);
+	freezer_parent(&tree, base);
 	freezer_idle_weigh(tree);
 	freezer_idle_weigh(base);
 	return 0;
@@ -53,53 +53,53 @@ static int freezer_idle_base_make(const char *base)
 
 /* Groups of ours below this process's own.  Where the hierarchy also accounts, Slurm
  * may have its own groups there, and a process is in one only. */
-static int freezer_idle_find_v1(char base[PATH_MAX], const char *node,
+static int freezer_idle_find_v1(char (*base)[PATH_MAX], const char *node,
 				bool accounted)
 {
 	char own[PATH_MAX], tree[PATH_MAX], others[1024];
 	int err;
 
-	freezer_mount_find("cpu", own, others);
+	freezer_mount_find("cpu", &own, &others);
 	if (!*own)
 		return ENOENT;
 	if (accounted && freezer_list_has(others, "cpuacct"))
 		return EBUSY;
-	err = freezer_own_group_of("cpu", own);
+	err = freezer_own_group_of("cpu", &own);
 	if (!err)
-		err = freezer_path(tree, own, FREEZER_TREE);
+		err = freezer_path(&tree, own, FREEZER_TREE);
 	if (!err)
 		err = freezer_path(base, tree, node);
 	if (!err)
-		err = freezer_idle_base_make(base);
-	return err ? err : freezer_idle_has_file(base);
+		err = freezer_idle_base_make(*base);
+	return err ? err : freezer_idle_has_file(*base);
 }
 
 /* The groups in which steps are stopped, if these have the cpu controller. */
-static int freezer_idle_find_v2(char base[PATH_MAX], const char *freezers)
+static int freezer_idle_find_v2(char (*base)[PATH_MAX], const char *freezers)
 {
 	char tree[PATH_MAX];
 	int err;
 
-	strcpy(base, freezers);
-	freezer_parent(tree, base);
+	strcpy(*base, freezers);
+	freezer_parent(&tree, *base);
 	err = freezer_group_write(tree, "cgroup.subtree_control", "+cpu");
 	if (!err)
-		err = freezer_group_write(base, "cgroup.subtree_control",
+		err = freezer_group_write(*base, "cgroup.subtree_control",
 					  "+cpu");
-	return err ? err : freezer_idle_has_file(base);
+	return err ? err : freezer_idle_has_file(*base);
 }
 
 int freezer_host_find_idle(struct freezer_host *h, const char *node,
 			   bool accounted)
 {
-	int err = freezer_idle_find_v1(h->idle, node, accounted);
+	int err = freezer_idle_find_v1(&h->idle, node, accounted);
 
 	if (err == ENOENT && h->kind == FREEZER_V2) {
 		h->idle_job = !*h->base;
 		if (h->idle_job)
 			err = 0;
 		else
-			err = freezer_idle_find_v2(h->idle, h->base);
+			err = freezer_idle_find_v2(&h->idle, h->base);
 	}
 	if (err || h->idle_job)
 		h->idle[0] = '\0';
@@ -109,22 +109,22 @@ int freezer_host_find_idle(struct freezer_host *h, const char *node,
 /* -------------------------------------------------------------- the step --- */
 
 /* JOB/STEP/TASKS: two above. */
-static int freezer_idle_of_job(const char *group, char idle[PATH_MAX])
+static int freezer_idle_of_job(const char *group, char (*idle)[PATH_MAX])
 {
 	char *last;
 
-	strcpy(idle, group);
+	strcpy(*idle, group);
 	for (int i = 0; i < 2; i++) {
-		last = strrchr(idle, '/');
+		last = strrchr(*idle, '/');
 		if (!last)
 			return ENOENT;
 		*last = '\0';
 	}
-	return freezer_idle_has_file(idle);
+	return freezer_idle_has_file(*idle);
 }
 
 void freezer_idle_make(const struct freezer_host *h, const char *name,
-		       const char *group, char idle[PATH_MAX])
+		       const char *group, char (*idle)[PATH_MAX])
 {
 	int err = ENOENT;
 
@@ -134,12 +134,12 @@ void freezer_idle_make(const struct freezer_host *h, const char *name,
 		err = freezer_step_make(h->idle, name, freezer_idle_base_make,
 					idle);
 		if (!err)
-			err = freezer_group_write(idle, CPU_IDLE, "0");
+			err = freezer_group_write(*idle, CPU_IDLE, "0");
 		if (!err)
-			freezer_idle_weigh(idle);
+			freezer_idle_weigh(*idle);
 	}
 	if (err)
-		*idle = '\0';
+		**idle = '\0';
 }
 
 int freezer_open_idle(struct freezer *f, const char *idle)
@@ -149,7 +149,7 @@ int freezer_open_idle(struct freezer *f, const char *idle)
 
 	if (!*idle)
 		return 0;
-	err = freezer_path(file, idle, CPU_IDLE);
+	err = freezer_path(&file, idle, CPU_IDLE);
 	if (err)
 		return err;
 	f->idle = open(file, O_WRONLY | O_CLOEXEC);

@@ -71,9 +71,9 @@ const struct freezer_words *freezer_words_of(enum freezer_kind kind);
 
 #define FREEZER_TREE "slurm-storm" /* the parent of all nodes' groups */
 /* dir/name; 0 or ENAMETOOLONG. */
-int freezer_path(char out[PATH_MAX], const char *dir, const char *name);
+int freezer_path(char (*out)[PATH_MAX], const char *dir, const char *name);
 /* The directory that holds this absolute path. */
-void freezer_parent(char out[PATH_MAX], const char *path);
+void freezer_parent(char (*out)[PATH_MAX], const char *path);
 /* Is it one component of a path, and not ".." or the like? */
 bool freezer_name_is_plain(const char *name);
 /* Write to a group's file.  0 or an errno. */
@@ -86,15 +86,16 @@ int freezer_base_make(const char *base);
 /* Create a step's directory base/name, after base_make(base) if the last step of
  * another agent has removed that.  0 or an errno. */
 int freezer_step_make(const char *base, const char *name,
-		      int (*base_make)(const char *base), char out[PATH_MAX]);
+		      int (*base_make)(const char *base),
+		      char (*out)[PATH_MAX]);
 /* The directory of this process's own v2 group; or that of version 1 with this
  * controller.  0 or an errno. */
-int freezer_own_group(char out[PATH_MAX]);
-int freezer_own_group_of(const char *controller, char out[PATH_MAX]);
+int freezer_own_group(char (*out)[PATH_MAX]);
+int freezer_own_group_of(const char *controller, char (*out)[PATH_MAX]);
 /* The mount point of the groups of version 1 with this controller, and with which
  * others; NULL: of those of version 2.  "": not mounted. */
-void freezer_mount_find(const char *controller, char out[PATH_MAX],
-			char others[1024]);
+void freezer_mount_find(const char *controller, char (*out)[PATH_MAX],
+			char (*others)[1024]);
 bool freezer_list_has(const char *list, const char *word);
 
 /* --------------------------------------------------------------- processes --- */

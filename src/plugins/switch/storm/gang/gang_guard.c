@@ -64,7 +64,7 @@ static unsigned int gang_guard_thaw(bool dead)
 
 	g.told_failed = g.failed;
 	g.failed = false;
-	if (!gang_step_dir(g.rundir, g.node, false, dir))
+	if (!gang_step_dir(g.rundir, g.node, false, &dir))
 		n = gang_step_thaw_all(dir, dead, gang_guard_warn);
 	g.again_at = storm_now() + TRY_AGAIN;
 	return n;

@@ -25,12 +25,12 @@
 #define TRACE_VERSION 1
 
 static int gang_file_path(const char *rundir, const char *node,
-			  const char *name, char out[PATH_MAX])
+			  const char *name, char (*out)[PATH_MAX])
 {
-	int n = snprintf(out, PATH_MAX, "%s/%s/%s",
+	int n = snprintf(*out, sizeof(*out), "%s/%s/%s",
 			 rundir ? rundir : STORM_RUNDIR, node, name);
 
-	return n < 0 || n >= PATH_MAX ? ENAMETOOLONG : 0;
+	return n < 0 || (size_t) n >= sizeof(*out) ? ENAMETOOLONG : 0;
 }
 
 /* size: the expected size in bytes; make: create it with that size. */
@@ -67,7 +67,7 @@ static void *gang_file_map(const char *rundir, const char *node,
 			   const char *name, size_t size, bool write, bool make)
 {
 	char path[PATH_MAX];
-	int err = gang_file_path(rundir, node, name, path);
+	int err = gang_file_path(rundir, node, name, &path);
 
 	if (err) {
 		errno = err;
@@ -84,8 +84,8 @@ struct gang_page *gang_page_create(const char *rundir, const char *node,
 	char new[PATH_MAX], path[PATH_MAX];
 	struct gang_page *p;
 
-	if ((errno = gang_file_path(rundir, node, PAGE_NEW, new)) ||
-	    (errno = gang_file_path(rundir, node, GANG_PAGE_NAME, path)))
+	if ((errno = gang_file_path(rundir, node, PAGE_NEW, &new)) ||
+	    (errno = gang_file_path(rundir, node, GANG_PAGE_NAME, &path)))
 		return NULL;
 	unlink(new);
 	p = gang_file_map_path(new, sizeof(*p), true, true);
@@ -119,7 +119,7 @@ bool gang_page_share(struct gang_page *p, const char *rundir, const char *node,
 		return false;
 	p->sharing = sharing;
 	/* Guards of steps that began under an older version watch the file. */
-	if (!gang_file_path(rundir, node, GANG_PAGE_NAME, path))
+	if (!gang_file_path(rundir, node, GANG_PAGE_NAME, &path))
 		utimensat(AT_FDCWD, path, NULL, 0);
 	return true;
 }
@@ -149,7 +149,7 @@ uint64_t gang_page_number(const char *rundir, const char *node)
 	char path[PATH_MAX];
 	struct stat st;
 
-	if (gang_file_path(rundir, node, GANG_PAGE_NAME, path) ||
+	if (gang_file_path(rundir, node, GANG_PAGE_NAME, &path) ||
 	    stat(path, &st))
 		return 0;
 	return st.st_ino;
@@ -159,7 +159,7 @@ void gang_page_remove(const char *rundir, const char *node)
 {
 	char path[PATH_MAX];
 
-	if (!gang_file_path(rundir, node, GANG_PAGE_NAME, path))
+	if (!gang_file_path(rundir, node, GANG_PAGE_NAME, &path))
 		unlink(path);
 }
 

@@ -28,9 +28,9 @@
 #define MARK_AT sizeof(FORMAT) /* after it and a blank */
 #define HELD ".held."	       /* prefix of a hidden record */
 
-void gang_step_name(const struct gang_step *s, char out[GANG_STEP_NAME])
+void gang_step_name(const struct gang_step *s, char (*out)[GANG_STEP_NAME])
 {
-	snprintf(out, GANG_STEP_NAME, "%u.%u.%d", s->job, s->step, s->root);
+	snprintf(*out, sizeof(*out), "%u.%u.%d", s->job, s->step, s->root);
 }
 
 uint64_t gang_step_started(pid_t pid)
@@ -72,7 +72,7 @@ struct freezer *gang_step_open(const struct gang_step *s)
 }
 
 int gang_step_dir(const char *rundir, const char *node, bool make,
-		  char out[PATH_MAX])
+		  char (*out)[PATH_MAX])
 {
 	int n;
 
@@ -82,21 +82,21 @@ int gang_step_dir(const char *rundir, const char *node, bool make,
 		if (err)
 			return err;
 	}
-	n = snprintf(out, PATH_MAX, "%s/%s/steps",
+	n = snprintf(*out, sizeof(*out), "%s/%s/steps",
 		     rundir ? rundir : STORM_RUNDIR, node);
-	if (n < 0 || n >= PATH_MAX)
+	if (n < 0 || (size_t) n >= sizeof(*out))
 		return ENAMETOOLONG;
-	return make && mkdir(out, 0755) && errno != EEXIST ? errno : 0;
+	return make && mkdir(*out, 0755) && errno != EEXIST ? errno : 0;
 }
 
 /* ---------------------------------------------------------------- records --- */
 
-static int gang_step_path(char out[PATH_MAX], const char *dir,
+static int gang_step_path(char (*out)[PATH_MAX], const char *dir,
 			  const char *prefix, const char *name)
 {
-	int n = snprintf(out, PATH_MAX, "%s/%s%s", dir, prefix, name);
+	int n = snprintf(*out, sizeof(*out), "%s/%s%s", dir, prefix, name);
 
-	return n < 0 || n >= PATH_MAX ? ENAMETOOLONG : 0;
+	return n < 0 || (size_t) n >= sizeof(*out) ? ENAMETOOLONG : 0;
 }
 
 /* Of the text without the mark, which changes in place. */
@@ -122,7 +122,7 @@ int gang_step_write(const char *dir, const struct gang_step *s)
 	char name[GANG_STEP_NAME], text[RECORD_MAX];
 	size_t len;
 
-	gang_step_name(s, name);
+	gang_step_name(s, &name);
 	snprintf(text, sizeof(text),
 		 FORMAT " %u %u %u %u %d %" PRIu64 " %s %s %s ", s->marked,
 		 s->job, s->step, s->script, s->root, s->started,
@@ -176,19 +176,19 @@ void gang_step_remove(const char *dir, const char *name)
 {
 	char path[PATH_MAX];
 
-	if (!gang_step_path(path, dir, "", name))
+	if (!gang_step_path(&path, dir, "", name))
 		unlink(path);
-	if (!gang_step_path(path, dir, HELD, name))
+	if (!gang_step_path(&path, dir, HELD, name))
 		unlink(path);
 }
 
 int gang_step_hold(const char *dir, const char *name, bool hold)
 {
 	char seen[PATH_MAX], hidden[PATH_MAX];
-	int err = gang_step_path(seen, dir, "", name);
+	int err = gang_step_path(&seen, dir, "", name);
 
 	if (!err)
-		err = gang_step_path(hidden, dir, HELD, name);
+		err = gang_step_path(&hidden, dir, HELD, name);
 	if (!err && rename(hold ? seen : hidden, hold ? hidden : seen))
 		err = errno;
 	return err;
@@ -209,7 +209,7 @@ bool gang_step_held(const char *dir, const char *name)
 {
 	char hidden[PATH_MAX];
 
-	return !gang_step_path(hidden, dir, HELD, name) &&
+	return !gang_step_path(&hidden, dir, HELD, name) &&
 	       !access(hidden, F_OK);
 }
 
@@ -247,7 +247,7 @@ static void *gang_mark_map(const char *dir, const char *name)
 	char path[PATH_MAX];
 	struct stat st;
 	void *map = MAP_FAILED;
-	int err = gang_step_path(path, dir, "", name), fd;
+	int err = gang_step_path(&path, dir, "", name), fd;
 
 	if (err) {
 		errno = err;

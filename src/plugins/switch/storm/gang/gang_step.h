@@ -40,7 +40,7 @@ struct gang_step {
 };
 
 /* The name of the record and of its group. */
-void gang_step_name(const struct gang_step *s, char out[GANG_STEP_NAME]);
+void gang_step_name(const struct gang_step *s, char (*out)[GANG_STEP_NAME]);
 
 /* A process's start, in clock ticks since boot; 0: there is no such process. */
 uint64_t gang_step_started(pid_t pid);
@@ -50,7 +50,7 @@ bool gang_step_alive(const struct gang_step *s);
 /* The directory of a node's records; create it if make is set.  0 or an
  * errno. */
 int gang_step_dir(const char *rundir, const char *node, bool make,
-		  char out[PATH_MAX]);
+		  char (*out)[PATH_MAX]);
 
 /* Open it to stop it and to let it fill.  NULL and errno. */
 struct freezer *gang_step_open(const struct gang_step *s);

@@ -66,15 +66,15 @@ static int step_gang_take_place(const struct gang_page *page,
 		.started = gang_step_started(getpid()),
 		.kind = page->host.kind,
 	};
-	gang_step_name(&g.step, name);
+	gang_step_name(&g.step, &name);
 	g.borrowed = page->host.kind == FREEZER_V2 && !*page->host.base;
 	g.unplaced = s->tasks;
 	g.host = page->host;
-	err = freezer_group_make(&g.host, name, g.step.group);
+	err = freezer_group_make(&g.host, name, &g.step.group);
 	if (!err)
-		freezer_idle_make(&g.host, name, g.step.group, g.step.idle);
+		freezer_idle_make(&g.host, name, g.step.group, &g.step.idle);
 	if (!err)
-		err = gang_step_dir(NULL, g.node, false, g.dir);
+		err = gang_step_dir(NULL, g.node, false, &g.dir);
 	return err;
 }
 
@@ -179,9 +179,9 @@ void step_gang_wait(void)
 static void step_gang_placed(void)
 {
 	/* without them it is stopped all the same */
-	if (freezer_group_beside(SLURMS, TASKS, g.step.group))
+	if (freezer_group_beside(SLURMS, TASKS, &g.step.group))
 		g.step.kind = FREEZER_SIGNALS;
-	freezer_idle_make(&g.host, TASKS, g.step.group, g.step.idle);
+	freezer_idle_make(&g.host, TASKS, g.step.group, &g.step.idle);
 	step_gang_write();
 }
 
@@ -228,7 +228,7 @@ void step_gang_end(void)
 	step_guard_stop();
 	if (!g.on)
 		return;
-	gang_step_name(&g.step, name);
+	gang_step_name(&g.step, &name);
 	gang_step_remove(g.dir, name);
 	/* If processes are left, the agent removes it later. */
 	if (!g.borrowed && !freezer_group_remove(g.step.group) &&

@@ -58,8 +58,8 @@ static bool step_guard_stands_by_us(void)
 	char dir[PATH_MAX], name[GANG_STEP_NAME];
 	struct gang_step s;
 
-	gang_step_name(&g.step, name);
-	if (gang_step_dir(g.rundir, g.node, false, dir))
+	gang_step_name(&g.step, &name);
+	if (gang_step_dir(g.rundir, g.node, false, &dir))
 		return true;
 	if (gang_step_held(dir, name))
 		return false;

@@ -116,7 +116,7 @@ static struct gang_page *agent_gang_page(struct agent *a)
 static int agent_gang_begin(struct agent *a)
 {
 	struct agent_gang *g = xmalloc(sizeof(*g));
-	int err = gang_step_dir(NULL, a->node, true, g->dir);
+	int err = gang_step_dir(NULL, a->node, true, &g->dir);
 
 	g->a = a;
 	agent_gang_lock_init(g);
@@ -159,7 +159,7 @@ static void agent_gang_clean_up(struct agent *a)
 	struct gang_page *page = gang_page_open(NULL, a->node);
 	char dir[PATH_MAX];
 
-	if (!gang_step_dir(NULL, a->node, false, dir))
+	if (!gang_step_dir(NULL, a->node, false, &dir))
 		gang_step_thaw_all(dir, true, NULL);
 	gang_page_remove(NULL, a->node);
 	if (!page)

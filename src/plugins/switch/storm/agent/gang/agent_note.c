@@ -25,11 +25,11 @@
 
 #define NOTE "domain"
 
-static int agent_note_dir(const struct agent *a, char out[PATH_MAX])
+static int agent_note_dir(const struct agent *a, char (*out)[PATH_MAX])
 {
-	int n = snprintf(out, PATH_MAX, "%s/%s", STORM_RUNDIR, a->node);
+	int n = snprintf(*out, sizeof(*out), "%s/%s", STORM_RUNDIR, a->node);
 
-	return n < 0 || n >= PATH_MAX ? ENAMETOOLONG : 0;
+	return n < 0 || (size_t) n >= sizeof(*out) ? ENAMETOOLONG : 0;
 }
 
 void agent_note_keep(struct agent *a, uint64_t session)
@@ -43,7 +43,7 @@ void agent_note_keep(struct agent *a, uint64_t session)
 
 	if (!len || (len == kept_len && !memcmp(note, kept, len)))
 		return;
-	err = agent_note_dir(a, dir);
+	err = agent_note_dir(a, &dir);
 	if (!err)
 		err = whole_file_save(dir, NOTE, note, len);
 	if (err) {
@@ -60,7 +60,7 @@ void agent_note_find(struct agent *a)
 {
 	char dir[PATH_MAX], *note = NULL;
 	size_t len = 0;
-	int err = agent_note_dir(a, dir);
+	int err = agent_note_dir(a, &dir);
 
 	if (!err)
 		err = whole_file_load(dir, NOTE, &note, &len);
@@ -77,6 +77,6 @@ void agent_note_forget(const struct agent *a)
 {
 	char dir[PATH_MAX];
 
-	if (!agent_note_dir(a, dir))
+	if (!agent_note_dir(a, &dir))
 		whole_file_remove(dir, NOTE);
 }

@@ -54,7 +54,7 @@ static void agent_nm_session_open(void *host, uint64_t session,
 	*ctx = s;
 	debug("session %016" PRIx64 " of uid %u for %s is open, node %u of %u",
 	      session, info->uid,
-	      storm_step_name(step, info->job_id, info->step_id), info->self,
+	      storm_step_name(&step, info->job_id, info->step_id), info->self,
 	      info->count);
 	if (s->cluster)
 		agent_gang_session_open(s);

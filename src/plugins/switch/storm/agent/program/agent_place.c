@@ -47,7 +47,7 @@ static bool place_is_here(const struct storm_addr *a)
 }
 
 /* Names of other nodes (free), at most OTHERS; returns how many. */
-static int place_others(const char *node, char *name[OTHERS])
+static int place_others(const char *node, char *name[static OTHERS])
 {
 	slurm_conf_node_t **line;
 	int lines, n = 0;

@@ -25,7 +25,7 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 	char word[NO_GANG_WORD], lacks[NO_GANG_WORD + 2] = "null";
 
 	if (a->gang_lacks) {
-		no_gang_word(a->gang_lacks, word);
+		no_gang_word(a->gang_lacks, &word);
 		snprintf(lacks, sizeof(lacks), "\"%s\"", word);
 	}
 	storm_nm_stats(a->nm, &n);

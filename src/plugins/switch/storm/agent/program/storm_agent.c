@@ -140,7 +140,7 @@ static bool storm_agent_read_conf(struct agent *a, const char *dir,
 	enum storm_conf_state state;
 	char *why;
 
-	storm_conf_stamp(a->conf_stamp);
+	storm_conf_stamp(&a->conf_stamp);
 	state = storm_conf_load_kept(dir, &a->conf, lines, &why);
 	if (state == STORM_CONF_KEPT)
 		error("%s; this agent uses the settings that the last one had: correct the line, then restart slurmd",
