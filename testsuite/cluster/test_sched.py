@@ -369,6 +369,11 @@ def test_backup_takes_over():
         was = epoch()
         made.restart("ctl", "slurmctld")
         goes_on("ctl", "login", was)
+        # A node that has not registered is busy for srun, which waits a minute.
+        until(lambda: made.run(
+            ["srun", "--immediate=1", f"--jobid={pair[1]}", "-N1", "-n1",
+             "--overlap", "--mem=10", "true"]).returncode == 0,
+            "ctl to know a node")
         none_left()
         for one in steps:
             one.end()
