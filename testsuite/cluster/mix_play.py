@@ -372,7 +372,7 @@ class Play:
 
     # -- afterwards -------------------------------------------------------------
 
-    def wait(self, condition, what, seconds=60):
+    def wait(self, condition, what, seconds=120):
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:
@@ -401,7 +401,7 @@ class Play:
             self.wait(lambda: not any(c.cpu_groups(node).values()),
                       lambda: f"{node}: give way: {c.cpu_groups(node)}")
         self.wait(lambda: not c.stopped_processes(), lambda:
-                  f"processes are stopped: {c.stopped_processes()}", 5)
+                  f"processes are stopped: {c.stopped_processes()}")
         still = c.frozen()
         if still:
             self.fault(f"frozen: {still}")

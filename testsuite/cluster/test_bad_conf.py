@@ -149,7 +149,7 @@ def test_wrong_interface_is_told_once(lab):
         return [line for line in lab.log("n1", "slurmd")[since:].splitlines()
                 if re.search(words, line)]
 
-    until(lambda: len(said("ended with status 1")) > 3, "four starts", 60)
+    until(lambda: len(said("ended with status 1")) > 3, "four starts")
     (line,) = said("error: .*(eth9|port|ended)")
     assert "storm_agent: there is no interface eth9: correct Interface in " \
         "storm.conf" in line
@@ -229,7 +229,7 @@ def test_agents_without_one_wait_for_the_line(lab):
     runs(lab, by_storm=False)
     write(lab, good)
     # at once, and not a minute later
-    lab.wait_attached("n1", 20)
+    lab.wait_attached("n1", 40)
     runs(lab, by_storm=True)
 
 

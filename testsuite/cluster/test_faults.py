@@ -206,7 +206,7 @@ def test_srun_interrupted_during_the_broadcast(fresh):
     assert run.code != 0 or run.out == "ran\n" * 4, str(run)
     if run.code:
         until(lambda: not any(begun(fresh, n) for n in fresh.names),
-              "no temporaries", 30)
+              "no temporaries")
 
 
 def test_srun_killed_while_tasks_run(fresh):

@@ -51,7 +51,7 @@ class Hang:
 
     def until(self, word):
         until(lambda: word in self.run.out(),
-              lambda: f"{word}: {self.run.out()}{self.run.err()}", 30)
+              lambda: f"{word}: {self.run.out()}{self.run.err()}")
 
     def answer(self):
         self.to.write("\n")
@@ -125,7 +125,7 @@ def test_hung_file_system(fresh, hang):
     assert len(hung) == 1, hung
     hang.answer()
     until(lambda: not hung & set(files_processes(fresh, "n2")),
-          "the end of the process that hung", 30)
+          "the end of the process that hung")
     hang.until("empty")                 # its temporary has gone
     rest = fresh.agent("n2")["sessions"]
     assert rest == fresh.agent("n1")["sessions"]
@@ -136,11 +136,11 @@ def test_left_behind(fresh, hang):
     victim = fresh.start_srun("--bcast=/tmp/hang/app -N4 {big} say never")
     hang.until("hung")
     assert victim.finish(PATIENCE + 30).code != 0
-    until(lambda: "is left behind" in agent_log(fresh, "n2"), "its name", 30)
+    until(lambda: "is left behind" in agent_log(fresh, "n2"), "its name")
     (left,) = files_processes(fresh, "n2")
     assert f"storm_file process {left} " in agent_log(fresh, "n2")
     hang.answer()
-    until(lambda: not files_processes(fresh, "n2"), "its end", 30)
+    until(lambda: not files_processes(fresh, "n2"), "its end")
     until(lambda: f"process {left} of uid 20001 has ended"
           in agent_log(fresh, "n2"), "that the log says so")
 

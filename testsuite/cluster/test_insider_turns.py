@@ -39,7 +39,6 @@ def furnish(cluster):
 def gang():
     need_cgroup2()
     c = furnish(make("neighbour", 1, kind=Gang, cpus=1, gang=3))
-    c.patience = 30
     yield c
     c.down()
 
@@ -161,7 +160,6 @@ def test_sleeping_processes_by_signals():
     """The same where each process is stopped by itself."""
     gang = furnish(make("signals", 1, kind=Gang, cpus=1,
                         storm_conf={"Freezer": "signals"}))
-    gang.patience = 30
     try:
         bad = begin(gang, NEIGHBOUR + " sleepers 600", "other")
         gang.until(lambda: "ready" in gang.started[-1].out(), "its processes")

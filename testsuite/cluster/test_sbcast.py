@@ -382,7 +382,7 @@ class BrokenDisk:
                                   str(SIZE)], host="login", user="root",
                                  cwd="/", label="disk", stdin=os.fdopen(r))
         until(lambda: "ready" in self.run.out(),
-              lambda: f"the disk: {self.run.out()}{self.run.err()}", 30)
+              lambda: f"the disk: {self.run.out()}{self.run.err()}")
 
     def end(self):
         self.to.close()

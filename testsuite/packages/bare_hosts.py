@@ -91,7 +91,7 @@ while True:
 NAMESPACES = ["-m", "-u", "-i", "-n", "-p"]
 
 
-def until(condition, what, timeout=40):
+def until(condition, what, timeout=120):
     """What the condition returns as soon as it is true; `what` is a text or makes one."""
     limit = time.monotonic() + timeout
     while not (found := condition()):
