@@ -76,7 +76,7 @@ def test_agent_that_stands_still_is_replaced(fresh):
     """slurmd misses its pings; its death was all that it saw."""
     old, = fresh.lab.kill("n2", "agent", signal.SIGSTOP)
     until(lambda: said(fresh, "n2", rf"the agent \(pid \d+\) has not answered "
-                       r"for \d+ s: replacing it"), "slurmd to miss it", 20)
+                       r"for \d+ s: replacing it"), "slurmd to miss it")
     agent_of(fresh, "n2", old)
     assert not os.path.exists(f"/proc/{old}")
     by_storm(fresh)
@@ -113,14 +113,14 @@ def test_agent_that_cannot_die_is_left_behind(fresh):
         os.kill(old, signal.SIGKILL)
         until(lambda: said(fresh, "n2", r"the agent \(pid \d+\) does not die by "
                            r"SIGKILL: it hangs in the kernel, in state \w"),
-              "slurmd to leave it behind", 30)
+              "slurmd to leave it behind")
         agent_of(fresh, "n2", old)
         assert os.path.exists(f"/proc/{old}")
         by_storm(fresh)
     finally:
         held.let_go()
     until(lambda: said(fresh, "n2", r"the agent that was left behind \(pid \d+\) "
-                       "has ended"), "slurmd to bury it", 20)
+                       "has ended"), "slurmd to bury it")
     until(lambda: not os.path.exists(f"/proc/{old}"), "its end")
 
 
@@ -162,7 +162,7 @@ def test_user_who_has_the_port_is_named(fresh):
     line = fresh.lab.command("n2", ["slurmd"], cwd="/")[0]
     subprocess.run(line, stdin=subprocess.DEVNULL, check=True, timeout=60)
     until(lambda: said(fresh, "n2", rf"port {PORT} is in use by process \d+ "
-                       r"\(python3[^)]*\) of uid 20001"), "its name", 30)
+                       r"\(python3[^)]*\) of uid 20001"), "its name")
     assert not fresh.lab.pids("n2", "agent")
     one.signal(signal.SIGKILL)
     one.process.wait(30)
@@ -223,7 +223,7 @@ def test_no_child_without_files(fresh):
     until(lambda: all((s.dir / f"up.{i}").exists() for i in range(4)),
           "the tasks to run")
     until(lambda: not any(fresh.lab.pids(n, "storm_file") for n in fresh.names),
-          "the children to end", 20)
+          "the children to end")
     assert fresh.agent("n2", "sessions") == 1
     (s.dir / "go").touch()
     fresh.by_storm(s.finish())
@@ -310,13 +310,13 @@ def test_torn_files(gang):
             f.write("storm step 4 0 9 0 0 99 1 cgroup2 /sys/fs/cgr")
     gang.lab.restart("ctl", "slurmctld")
     gang.lab.restart("n2", "slurmd")
+    gang.two_jobs()
+    gang.alternate()
     log = gang.lab.log("ctl", "slurmctld")
     assert len(re.findall(r"storm_gang is damaged: the cluster domain goes on in "
                           r"epoch \d+, after the one before", log)) == 1
     assert len(said(gang, "n2", f"cannot use {run}domain, so this node waits")) == 1
     assert len(said(gang, "n2", f"cannot use {run}libdirs, so libraries")) == 1
-    gang.two_jobs()
-    gang.alternate()
 
 
 def test_full_disk(gang):
@@ -328,8 +328,9 @@ def test_full_disk(gang):
                          "/run/slurm-storm"], host="n2")
     assert done.returncode == 0, done.stderr
     gang.lab.restart("n2", "slurmd")
-    assert said(gang, "n2", "gang scheduling cannot start, jobs on this node take "
-                "no turns, trying again: No space left on device")
+    until(lambda: said(gang, "n2", "gang scheduling cannot start, jobs on this "
+                       "node take no turns, trying again: No space left on "
+                       "device"), "the agent to say so")
     run = gang.srun("-p gang -N2 -n2 --bcast=/tmp/app {do} say x", alone=True)
     assert run.code == 0 and run.out == "x\n" * 2, str(run)
     gang.by_storm(run)

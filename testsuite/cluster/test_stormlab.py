@@ -395,7 +395,8 @@ def test_shape(lab):
         assert 0.55 < seconds_for_a_transfer(lab)       # 0.64 s on the wire
     finally:
         lab.shape("none")       # as "off"
-    assert seconds_for_a_transfer(lab) < 0.5
+    # a busy machine may need more, but not each time
+    until(lambda: seconds_for_a_transfer(lab) < 0.5, "a quick transfer")
     with pytest.raises(LabError, match="is not a rate"):
         lab.shape("fast")
 
