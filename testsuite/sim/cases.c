@@ -696,6 +696,39 @@ void case_long_up(void)
 	end(sim, &t);
 }
 
+/* A node gets long datagrams by multicast alone.  What it lacks comes so, too. */
+void case_long_by_the_group(void)
+{
+	static uint8_t data[5000000];
+	struct storm_sim_conf c = { .seed = 1,
+				    .nodes = 4,
+				    .mtu = 1472,
+				    .loss_ppm = 20000,
+				    .latency = 50 * STORM_US,
+				    .multicast = true };
+	struct storm_target to = { .kind = STORM_TARGET_FILE,
+				   .path = "/tmp/app",
+				   .mode = 0755 };
+	struct storm_idset one = { 0 }, all = { 0 };
+	struct told t = { 0 };
+	struct storm_sim *sim;
+
+	storm_settings_default(&c.set);
+	sim = begin_opened(&c, &t);
+	storm_idset_add(&one, 1, 1);
+	storm_idset_add(&all, 0, c.nodes);
+	storm_sim_filter_single(sim, &all, &one, 1000, 3600 * STORM_SEC);
+	storm_owner_xfer(storm_sim_owner(sim), NULL, &to, data, sizeof(data),
+			 &t, storm_sim_now(sim));
+	storm_sim_called(sim, STORM_NO_NODE);
+	CHECK(storm_sim_run(sim, 5 * STORM_SEC, has_ended, &t) &&
+		      t.out.state == STORM_DONE,
+	      "ended %u, state %d", t.ended, t.out.state);
+	storm_idset_clear(&one);
+	storm_idset_clear(&all);
+	end(sim, &t);
+}
+
 /* An owner that sends OPEN and nothing more: what comes back to it, and to others
  * that it has named, is no more than it sent. */
 void case_silent_owner(void)

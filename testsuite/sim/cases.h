@@ -9,18 +9,19 @@
 #include <stdint.h>
 
 /* Each exits with a message where something is not as it should be. */
-void case_idle(void);		  /* an hour of nothing */
-void case_quiet(void);		  /* what life costs where nothing is lost */
-void case_long_start(void);	  /* nodes start one by one */
-void case_reporting(void);	  /* reports hide no death */
-void case_overdue(void);	  /* a node is slow, or dead */
-void case_orphaned(void);	  /* OPEN fails, and a parent dies */
-void case_two_dead(void);	  /* a parent and its child die at once */
-void case_turn(void);		  /* a file waits for others */
-void case_slow_link(void);	  /* much is lost, of datagrams of any size */
-void case_long_up(void);	  /* only short ones come up */
-void case_cut_paths(void);	  /* datagrams do not pass, or long ones */
-void case_silent_owner(void);	  /* an OPEN, and nothing more */
-void case_refused(uint64_t seed); /* one node cannot be opened */
+void case_idle(void);		   /* an hour of nothing */
+void case_quiet(void);		   /* what life costs where nothing is lost */
+void case_long_start(void);	   /* nodes start one by one */
+void case_reporting(void);	   /* reports hide no death */
+void case_overdue(void);	   /* a node is slow, or dead */
+void case_orphaned(void);	   /* OPEN fails, and a parent dies */
+void case_two_dead(void);	   /* a parent and its child die at once */
+void case_turn(void);		   /* a file waits for others */
+void case_slow_link(void);	   /* much is lost, of datagrams of any size */
+void case_long_up(void);	   /* only short ones come up */
+void case_long_by_the_group(void); /* long ones come by multicast alone */
+void case_cut_paths(void);	   /* datagrams do not pass, or long ones */
+void case_silent_owner(void);	   /* an OPEN, and nothing more */
+void case_refused(uint64_t seed);  /* one node cannot be opened */
 
 #endif

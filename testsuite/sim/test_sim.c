@@ -148,6 +148,7 @@ int main(int argc, char **argv)
 		case_slow_link();
 		case_cut_paths();
 		case_long_up();
+		case_long_by_the_group();
 		case_silent_owner();
 		well = share(n, first);
 	}

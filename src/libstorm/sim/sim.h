@@ -146,6 +146,11 @@ void storm_sim_cut(struct storm_sim *sim, const struct storm_idset *from,
 /* Cut off only datagrams longer than `above` bytes, which is not 0; streams pass. */
 void storm_sim_filter(struct storm_sim *sim, const struct storm_idset *from,
 		      const struct storm_idset *to, size_t above, uint64_t ns);
+/* ... and those of a group pass, too. */
+void storm_sim_filter_single(struct storm_sim *sim,
+			     const struct storm_idset *from,
+			     const struct storm_idset *to, size_t above,
+			     uint64_t ns);
 void storm_sim_heal(struct storm_sim *sim); /* end all cuts */
 /* An attacker sends a datagram to an endpoint: noise, or an overheard datagram
  * with one bit changed. */

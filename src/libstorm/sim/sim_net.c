@@ -45,6 +45,15 @@ void storm_sim_filter(struct storm_sim *sim, const struct storm_idset *from,
 	sim_cut_add(sim, from, to, above, ns);
 }
 
+void storm_sim_filter_single(struct storm_sim *sim,
+			     const struct storm_idset *from,
+			     const struct storm_idset *to, size_t above,
+			     uint64_t ns)
+{
+	sim_cut_add(sim, from, to, above, ns);
+	sim->cuts->group_passes = true;
+}
+
 static void sim_cut_free(struct cut *c)
 {
 	storm_idset_clear(&c->from);
@@ -64,7 +73,7 @@ void storm_sim_heal(struct storm_sim *sim)
 
 /* Of a datagram of len bytes, or of a stream (0). */
 static uint64_t sim_cut_until(struct storm_sim *sim, uint32_t from, uint32_t to,
-			      size_t len)
+			      bool group, size_t len)
 {
 	struct cut **p = &sim->cuts;
 	uint64_t until = 0;
@@ -78,6 +87,7 @@ static uint64_t sim_cut_until(struct storm_sim *sim, uint32_t from, uint32_t to,
 			continue;
 		}
 		if (c->until > until && (!c->above || len > c->above) &&
+		    !(group && c->group_passes) &&
 		    storm_idset_has(&c->from, from) &&
 		    storm_idset_has(&c->to, to))
 			until = c->until;
@@ -131,7 +141,7 @@ static void sim_net_deliver(struct storm_sim *sim, uint32_t to, bool group,
 	uint64_t late;
 
 	if (sim->cuts &&
-	    sim_cut_until(sim, f->from, to, storm_min(f->len, f->seg)))
+	    sim_cut_until(sim, f->from, to, group, storm_min(f->len, f->seg)))
 		return;
 	mask &= ~sim_net_some(sim, mask, sim->conf.loss_ppm);
 	sim_net_arrives(sim, to, group, f,
@@ -282,11 +292,11 @@ static int sim_stream(struct storm_transport *t, const struct storm_addr *to,
 		.node = node,
 		.from = ep->index,
 	};
-	uint64_t cut = sim_cut_until(sim, ep->index, i, 0);
+	uint64_t cut = sim_cut_until(sim, ep->index, i, false, 0);
 
 	/* a cut in either direction delays it: TCP retransmits */
-	if (cut < sim_cut_until(sim, i, ep->index, 0))
-		cut = sim_cut_until(sim, i, ep->index, 0);
+	if (cut < sim_cut_until(sim, i, ep->index, false, 0))
+		cut = sim_cut_until(sim, i, ep->index, false, 0);
 	if (cut)
 		e.at += cut - sim->now;
 	if (sim->ep[i].down) {

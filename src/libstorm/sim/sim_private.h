@@ -117,6 +117,7 @@ struct cut {			     /* nothing passes in this direction */
 	struct storm_idset from, to; /* endpoints */
 	uint64_t until;
 	size_t above; /* bytes: only longer datagrams, and no streams; 0: all */
+	bool group_passes;
 	struct cut *next;
 };
 

@@ -156,6 +156,7 @@ struct owner_repair {
 	} again[OWNER_AGAIN_MAX];
 	uint32_t again_count;
 	uint64_t again_at;
+	bool vain; /* to single nodes: they go to the group */
 };
 
 /* The unordered ones: owner_compare.c. */

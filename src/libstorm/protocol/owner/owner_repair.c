@@ -4,6 +4,9 @@
  * Any other goes to those that lack it, because each that receives it has to
  * unseal it.  Repairs wait for the network as other DATA do, and go before them.
  *
+ * A path may carry them by multicast alone.  So once nothing moves though repairs were
+ * sent, all go to the group for the rest of the transfer.
+ *
  * At the end of a transfer all wait for the last chunk of the last node.  What is
  * sent again then is little, and each round costs a round trip: it goes twice.
  *
@@ -18,7 +21,8 @@
 #define GATHER (4 * STORM_MS)	   /* what others lack, too */
 #define GATHER_LAST (1 * STORM_MS) /* ... while nothing else is sent */
 #define AGAIN_AFTER (3 * STORM_MS)
-#define FEW OWNER_AGAIN_MAX    /* chunks, which may go twice */
+#define FEW OWNER_AGAIN_MAX /* chunks, which may go twice */
+#define VAIN_AFTER (300 * STORM_MS)
 #define SERVE_BYTES (1u << 20) /* asked for by one NACK */
 
 /* Who lacks a chunk: a node's number and one, or one of these. */
@@ -194,7 +198,8 @@ static size_t owner_repair_batch(const struct storm_owner *o, uint64_t *from,
 static struct storm_addr owner_repair_addr(const struct storm_owner *o,
 					   uint32_t who)
 {
-	return who == SEVERAL ? o->open->group : owner_addr(o, who - 1);
+	return who == SEVERAL || o->repair.vain ? o->open->group :
+						  owner_addr(o, who - 1);
 }
 
 /* They are sent. */
@@ -287,6 +292,9 @@ uint64_t owner_repair_tick(struct storm_owner *o, uint64_t now)
 		owner_repair_again(o);
 	if (!again && now < r->at)
 		return storm_min(r->at, r->again_at);
+	if (o->send.multicast && o->tl.repair_last > x->moved_at &&
+	    now >= x->moved_at + VAIN_AFTER)
+		r->vain = true;
 	last = x->state == XFER_STAGING && !again && r->count <= FEW;
 	/* what the network has no room for stays due: it goes before new DATA */
 	sent = owner_repair_send(o, last, now);
