@@ -34,6 +34,9 @@ ATTACKERS = {
 MORE = {"agent": 2 << 20, "storm_nursery": 1 << 20, "storm_strober": 2 << 20,
         "slurmd": 4 << 20, "slurmctld": 16 << 20}
 
+#: s that a part may take longer than asked for
+LATE = 300
+
 
 def attack(cluster, program):
     """From the host ctl, by the user other, to all nodes."""
@@ -187,12 +190,18 @@ class Soak:
         self.wrong.append(what)
 
     def go(self, seconds):
-        """Keep all of them running for so long."""
+        """Keep all of them running for so long, and until each attacker has had
+        its turn."""
         end = time.monotonic() + seconds
+        attacks = self.count["attack"] + len(ATTACKERS)
         for role in ("turns", "turns", "launch", "bcast", "attack"):
             self.begin(role)
-        while not self.wrong and (left := end - time.monotonic()) > 0:
-            for key, _ in self.ends.select(left):
+        while not self.wrong and ((left := end - time.monotonic()) > 0
+                                  or self.count["attack"] < attacks):
+            if left < -LATE:
+                self.note(f"only {self.count['attack']} of {attacks} attacks "
+                          "have ended")
+            for key, _ in self.ends.select(max(left, 0.1)):
                 role = self.running[key.data][0]
                 self.ended(key.data)
                 self.begin(role)
