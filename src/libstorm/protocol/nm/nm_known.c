@@ -65,7 +65,7 @@ static void nm_known_log(const struct nm_session *s, uint32_t node, int sys)
 	struct storm_log_source from = storm_log_uid(s->open->uid);
 	char name[STORM_NAME_MAX + 1];
 
-	storm_nodes_name(&s->open->nodes, node, name);
+	storm_nodes_name(&s->open->nodes, node, &name);
 	if (sys == ECOMM)
 		storm_log_from(
 			&from, STORM_LOG_WARN,
