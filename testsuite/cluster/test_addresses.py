@@ -91,6 +91,75 @@ def test_an_address_that_each_host_has(two):
             two.root("ip link del docker0", host=node)
 
 
+#: an address to which packets go, and from which none comes
+SILENT = "10.83.1.200"
+
+
+@pytest.fixture
+def silent(two):
+    """n1's name service does not answer, and its own name is in no file. (What
+    Slurm has looked up it keeps.)"""
+    files = {"nsswitch.conf": "hosts: files dns",
+             "resolv.conf": f"nameserver {SILENT}"}
+    mount = "; ".join(
+        [f"echo '{text}' >/run/{name}; touch /etc/{name}; "
+         f"mount --bind /run/{name} /etc/{name}"
+         for name, text in files.items()]
+        + ["grep -v '[[:space:]]n1$' /etc/hosts >/run/hosts",
+           "mount --bind /run/hosts /etc/hosts",
+           f"ip neigh replace {SILENT} lladdr 02:00:00:00:00:99 dev eth0 "
+           "nud permanent"])
+    two.root(["sh", "-ec", mount], host="n1")
+    yield two
+    for name in (*files, "hosts"):
+        two.root(f"umount /etc/{name}", host="n1")
+        two.root(f"rm /run/{name}", host="n1")
+    new_agents(two, ["n1"])
+
+
+def test_name_service_that_hangs(silent):
+    """The agent starts all the same, on the interface of the default route."""
+    c, since = silent, len(silent.lab.log("n1", "slurmd"))
+    c.lab.kill("n1", "agent")
+    until(lambda: "serves node n1" in c.lab.log("n1", "slurmd")[since:],
+          "another agent")
+    c.lab.wait_attached("n1")
+    assert "the name service has not answered in 3 s: the interface is that " \
+        "of the default route" in c.lab.log("n1", "slurmd")[since:]
+    # it cannot know whether n1 is where srun says
+    run = c.srun("-N3 -n3 {do} say x")
+    assert run.code == 0 and run.out == "x\n" * 3, str(run)
+    assert "node n1: no answer in time; falling back" in run.err, str(run)
+
+
+def no_ipv6(c, host, value):
+    """1: its interface has no addresses of IPv6 any more."""
+    c.root(["sh", "-c",
+            f"echo {value} >/proc/sys/net/ipv6/conf/eth0/disable_ipv6"],
+           host=host)
+
+
+def test_own_name_is_ipv6(two):
+    """Its name has no other address than one of IPv6: of nobody, and then its
+    own. The agents find their interface. (Slurm's own srun cannot launch from
+    such a host, so there is nothing to fall back to.)"""
+    for node in two.names:
+        own_names(two, [node], "fd00::" + node[1:])
+    try:
+        new_agents(two, two.names)
+        interfaces(two)
+        for node in two.names:
+            no_ipv6(two, node, 0)
+            two.root(f"ip addr add fd00::{node[1:]}/64 dev eth0 nodad",
+                     host=node)
+        new_agents(two, two.names)
+        interfaces(two)
+    finally:
+        own_names(two, two.names)
+        for node in two.names:
+            no_ipv6(two, node, 1)
+
+
 def interfaces(c):
     """From the login host, with a file."""
     run = c.srun("-v --bcast=/tmp/app -N3 -n3 {big} say x")
