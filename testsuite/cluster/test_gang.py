@@ -16,8 +16,8 @@ import gang_tests
 from conftest import make, need_cgroup2
 from gang import NODES, Gang
 from gang_tests import *  # noqa: F401, F403
-from harness import EPILOG, LONG, until
-from lab.host import REAL_TIME
+from harness import EPILOG, HERE, LONG, until
+from lab.host import REAL_TIME, daemon_command
 
 pytestmark = pytest.mark.storm_only
 
@@ -144,6 +144,27 @@ def test_held_back_by_slurm(gang, still):  # noqa: F811
     for _ in range(gang.looks):
         now = states()
         assert len(now) == NODES and "T" not in now, now
+
+
+def test_no_inotify_instance_is_left(gang):
+    """Containers use them up: 128 for each user. Nothing here needs one."""
+    lab, daemons = gang.lab, {"n1": "slurmd", "ctl": "slurmctld"}
+    for host, daemon in daemons.items():
+        lab.end(host, daemon)
+        if host == "n1":
+            lab.kill(host, "agent")
+        lab.put(HERE / "no_inotify.py", host, "/tmp/no_inotify.py")
+        gang.root(["python3", "/tmp/no_inotify.py",
+                   *daemon_command(host, daemon)], host=host)
+    try:
+        lab.wait_attached("n1")
+        lab.wait_idle()
+        gang_tests.test_two_jobs_take_turns(gang)
+    finally:
+        for host, daemon in daemons.items():
+            lab.restart(host, daemon)
+        lab.restart("n1", "agent")
+        lab.wait_idle()
 
 
 def policies(pid):
