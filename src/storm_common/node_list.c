@@ -228,15 +228,33 @@ bool node_list_renew(void)
 	return false;
 }
 
+/* Locked. */
+static const struct node_entry *node_list_find(const char *name)
+{
+	const struct node_entry key = { .name = name };
+
+	return table.nodes ? bsearch(&key, table.node, table.nodes, sizeof(key),
+				     node_entry_compare) :
+			     NULL;
+}
+
+bool node_list_lacks(const char *name)
+{
+	bool lacks;
+
+	pthread_mutex_lock(&table.lock);
+	lacks = table.text && !node_list_find(name);
+	pthread_mutex_unlock(&table.lock);
+	return lacks;
+}
+
 char *node_list_address(const char *name)
 {
-	const struct node_entry key = { .name = name }, *e = NULL;
+	const struct node_entry *e;
 	char *address;
 
 	pthread_mutex_lock(&table.lock);
-	if (table.nodes)
-		e = bsearch(&key, table.node, table.nodes, sizeof(key),
-			    node_entry_compare);
+	e = node_list_find(name);
 	address = e ? xstrdup(e->address) : NULL;
 	pthread_mutex_unlock(&table.lock);
 	return address;

@@ -22,6 +22,9 @@ bool node_list_renew(void);
  * was not read.  Any thread. */
 char *node_list_address(const char *name);
 
+/* The file was read, and has no such node.  Any thread. */
+bool node_list_lacks(const char *name);
+
 /* The child: write the list, and exit. */
 void node_list_run(void) __attribute__((noreturn));
 

@@ -333,5 +333,38 @@ def test_unfinished_edit_of_slurm_conf(lab, tmp_path):
         write(lab, old + f"NodeName=nosuch[2-4] NodeAddr={more}\n",
               "slurm.conf")
         until(unknown, "the new nodes to be known", interval=0.5)
+        # removed again, and slurmd restarted for it as Slurm demands
+        write(lab, old, "slurm.conf")
+        lab.restart("n1", "slurmd")
+        until(lambda: not unknown(), "the nodes to be forgotten", interval=0.5)
     finally:
         write(lab, old, "slurm.conf")
+
+
+def test_start_beside_an_unfinished_edit_of_slurm_conf(lab):
+    """slurmd and slurmctld go on with what they have read; so do the agent,
+    its storm_keeper and the strober that they start meanwhile."""
+    jobs = [submit(lab) for _ in "12"]
+    running(lab, *jobs)
+    stepping(lab, *jobs)
+    strobed(lab)
+    old, good = read(lab, "slurm.conf"), "cannot be read, and the last one"
+    hosts = {"n1": ("slurmd", "agent"), "ctl": ("slurmctld", "storm_strober")}
+    since = {host: len(lab.log(host, hosts[host][0])) for host in hosts}
+    were = {host: lab.pids(host, hosts[host][1]) for host in hosts}
+    try:
+        write(lab, old + "NodeName=n7 CPUs=x Wrong\n", "slurm.conf")
+        for host, (daemon, child) in hosts.items():
+            lab.kill(host, child, signal.SIGKILL)
+            logged(lab, host, daemon, good, since[host])
+            until(lambda: lab.pids(host, child) not in ([], were[host]),
+                  f"another {child}")
+        lab.wait_attached("n1", 60)
+        now = {host: lab.pids(host, hosts[host][1]) for host in hosts}
+    finally:
+        write(lab, old, "slurm.conf")
+    strobed(lab)
+    command(lab, "scancel", *jobs)
+    until(lambda: not command(lab, "squeue", "-h"), "jobs to end")
+    runs(lab, by_storm=True)
+    assert {host: lab.pids(host, hosts[host][1]) for host in hosts} == now

@@ -41,6 +41,7 @@
 #include "src/common/log.h"
 #include "src/common/read_config.h"
 #include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
 
 #include "src/plugins/sched/storm/matrix/maps.h"
 #include "held.h"
@@ -55,6 +56,7 @@
 #include "src/storm_common/gang_map.h"
 #include "src/storm_common/node_list.h"
 #include "src/storm_common/slurm_build.h"
+#include "src/storm_common/slurm_conf_kept.h"
 #include "src/storm_common/storm_conf.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
@@ -496,14 +498,16 @@ static int strober_run(void)
 {
 	log_options_t opts = LOG_OPTS_STDERR_ONLY;
 	struct storm_conf conf;
-	char *why;
+	char *why, *dir;
 
 	log_init("storm_strober", opts, 0, NULL);
 	if (slurm_build_refusal()) {
 		error("%s", slurm_build_refusal());
 		return STROBER_EXIT_CONF;
 	}
-	slurm_conf_init(NULL);
+	dir = xdirname(s.state);
+	slurm_conf_kept_save(dir, slurm_conf_kept_init(dir));
+	xfree(dir);
 	if (slurm_conf.slurmctld_debug > LOG_LEVEL_INFO) {
 		opts.stderr_level = slurm_conf.slurmctld_debug;
 		log_alter(opts, 0, NULL);

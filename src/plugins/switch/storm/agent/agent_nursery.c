@@ -20,13 +20,16 @@
 
 #include "slurm/slurm.h"
 #include "src/common/log.h"
-#include "src/common/read_config.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
 
 #include "agent.h"
 #include "agent_container.h"
 #include "agent_nursery.h"
 #include "file_nursery.h"
+#include "src/plugins/switch/storm/local/local.h"
 #include "src/storm_common/child_spawn.h"
+#include "src/storm_common/slurm_conf_kept.h"
 
 #define SOCKET 3
 #define FD_MIN 64 /* see child_spawn() */
@@ -98,9 +101,11 @@ void agent_nursery_stop(struct agent *a)
 _Noreturn void agent_nursery_run(const char *node)
 {
 	log_options_t opts = LOG_OPTS_STDERR_ONLY;
+	char *dir = xstrdup_printf("%s/%s", STORM_RUNDIR, node);
 
 	log_init("storm_agent", opts, 0, NULL);
-	slurm_conf_init(NULL);
+	free(slurm_conf_kept_init(dir));
+	xfree(dir);
 	agent_container_init(node);
 	file_nursery_keep(SOCKET, agent_container_join);
 }

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "slurm/slurm.h"
@@ -46,7 +47,8 @@ struct agent_peer {
 static struct {
 	pthread_mutex_t lock;
 	struct agent_peer *bucket[BUCKETS];
-	uint64_t conf_at; /* when slurm.conf may be read again */
+	atomic_bool doubted; /* slurm.conf is to be read */
+	uint64_t conf_at;    /* when slurm.conf may be read again */
 } table = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static struct agent_peer **peers_bucket(const char *name)
@@ -140,7 +142,18 @@ static void peers_keep(const char *name, const struct storm_addr *addr,
 	pthread_mutex_unlock(&table.lock);
 }
 
-/* Nodes may have been added, or moved, since slurm.conf was read.  One thread. */
+void agent_peers_doubt(void)
+{
+	pthread_mutex_lock(&table.lock);
+	for (int i = 0; i < BUCKETS; i++)
+		for (struct agent_peer *p = table.bucket[i]; p; p = p->next)
+			p->addrs = p->at = 0;
+	table.doubted = true;
+	pthread_mutex_unlock(&table.lock);
+}
+
+/* Nodes may have been added, moved or removed since slurm.conf was read.  One
+ * thread. */
 static bool peers_read_conf(uint64_t now)
 {
 	uint64_t took;
@@ -159,7 +172,7 @@ static int peers_ask(const char *name, const struct storm_addr *addr,
 		     uint64_t now)
 {
 	struct storm_addr found[ADDRS];
-	int n = node_addrs(name, found, ADDRS);
+	int n = node_list_lacks(name) ? 0 : node_addrs(name, found, ADDRS);
 
 	if (n)
 		peers_keep(name, found, n, now);
@@ -176,8 +189,13 @@ int agent_peers_look(const char *name, const struct storm_addr *addr)
 	uint64_t now = storm_now();
 	int err = peers_answer(name, addr, now);
 
-	if (err == STORM_EBUSY)
+	if (err == STORM_EBUSY) {
+		if (atomic_exchange(&table.doubted, false)) {
+			table.conf_at = 0;
+			peers_read_conf(now);
+		}
 		err = peers_ask(name, addr, now);
+	}
 	if (err && peers_read_conf(now))
 		err = peers_ask(name, addr, now);
 	return err;

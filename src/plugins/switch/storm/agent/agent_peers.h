@@ -24,6 +24,8 @@ void agent_peers_believe(const char *name, const struct storm_addr *addr);
 int agent_peers_look(const char *name, const struct storm_addr *addr);
 int agent_peers_know(const char *name, const struct storm_addr *addr);
 
+/* slurm.conf may have changed: look again.  Any thread. */
+void agent_peers_doubt(void);
 void agent_peers_forget(void); /* at the end: frees all */
 
 #endif

@@ -23,6 +23,7 @@
 #include "src/plugins/switch/storm/agent/agent_contract.h"
 #include "src/plugins/switch/storm/agent/gang/agent_gang.h"
 #include "agent_local.h"
+#include "src/plugins/switch/storm/agent/agent_peers.h"
 #include "src/plugins/switch/storm/agent/agent_session.h"
 #include "agent_stats.h"
 #include "src/plugins/switch/storm/local/local.h"
@@ -89,6 +90,10 @@ static void agent_local_hello(struct agent *a, struct agent_conn *c)
 	if (port)
 		a->slurmd.port = port;
 	if (!c->lifeline) {
+		/* slurmd was started again because slurm.conf has changed,
+		 * perhaps */
+		if (a->slurmd.pid)
+			agent_peers_doubt();
 		local_peer(c->io.fd, &uid, &pid);
 		a->slurmd.pid = pid;
 		c->lifeline = true;

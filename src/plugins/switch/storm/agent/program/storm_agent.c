@@ -41,6 +41,7 @@
 #include "src/storm_common/child_log.h"
 #include "src/storm_common/node_list.h"
 #include "src/storm_common/slurm_build.h"
+#include "src/storm_common/slurm_conf_kept.h"
 #include "src/libstorm/transport/udp/udp_port.h"
 #include "src/libstorm/wire/credential.h"
 
@@ -170,7 +171,7 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port,
 	static struct agent a;
 	log_options_t opts = LOG_OPTS_STDERR_ONLY;
 	slurm_addr_t addr;
-	char *dir, *lines;
+	char *dir, *lines, *slurm_lines;
 
 	a.node = node;
 	a.slurmd.port = slurmd_port;
@@ -181,7 +182,8 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port,
 		error("%s", slurm_build_refusal());
 		return AGENT_EXIT_CONF;
 	}
-	slurm_conf_init(NULL);
+	dir = xstrdup_printf("%s/%s", STORM_RUNDIR, node);
+	slurm_lines = slurm_conf_kept_init(dir);
 	a.slurmd.own_address =
 		xstrcasestr(slurm_conf.comm_params, "NoInAddrAny");
 	if (a.ios.epoll < 0 || agent_loop_signals(&a)) {
@@ -193,7 +195,6 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port,
 		log_alter(opts, 0, NULL);
 	}
 	storm_log_set(child_log);
-	dir = xstrdup_printf("%s/%s", STORM_RUNDIR, node);
 	if (!storm_agent_read_conf(&a, dir, &lines))
 		return AGENT_EXIT_CONF;
 	storm_agent_try_munge();
@@ -211,6 +212,7 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port,
 					     AGENT_EXIT_FAILED;
 	/* now the directory is there, and the keys have served to start */
 	storm_conf_keep(dir, lines);
+	slurm_conf_kept_save(dir, slurm_lines);
 	xfree(dir);
 	info("version %s serves node %s on port %u, pid %d", AGENT_BUILD, node,
 	     a.conf.set.port, getpid());

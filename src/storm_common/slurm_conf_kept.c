@@ -1,0 +1,137 @@
+/*
+ * slurm_conf_kept.c - see slurm_conf_kept.h.
+ *
+ * Slurm ends a process that cannot parse slurm.conf, and so a child tries first.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memfd_create */
+#endif
+#include "config.h"
+
+#include <ctype.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/sendfile.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "slurm/slurm.h"
+#include "src/common/log.h"
+#include "src/common/read_config.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "slurm_conf_kept.h"
+#include "whole_file.h"
+
+#define KEPT "slurm_conf"
+#define INCLUDE "include"
+#define LIMIT 4000 /* ms: slurm.conf's file system may not answer */
+
+/* What it says is shown if it fails, because this process says the same. */
+static bool slurm_conf_try(void)
+{
+	struct pollfd p = { .events = POLLIN };
+	int said = memfd_create("slurm.conf", MFD_CLOEXEC), status = -1;
+	pid_t pid = fork();
+	off_t from = 0;
+
+	if (!pid) {
+		if (said >= 0)
+			dup2(said, STDERR_FILENO);
+		_exit(slurm_conf_init(NULL) != SLURM_SUCCESS);
+	}
+	if (pid > 0) {
+		p.fd = pidfd_open(pid, 0);
+		if (p.fd >= 0 && poll(&p, 1, LIMIT) < 1)
+			kill(pid, SIGKILL);
+		/* one that hangs in its file system does not die */
+		waitpid(pid, &status, p.fd < 0 || p.revents ? 0 : WNOHANG);
+		close(p.fd);
+	}
+	while (status && said >= 0 &&
+	       sendfile(STDERR_FILENO, said, &from, 65536) > 0)
+		;
+	if (said >= 0)
+		close(said);
+	return !status;
+}
+
+/* The file as it can be read from another directory. */
+static char *slurm_conf_text(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	int dir = slash ? (int) (slash + 1 - path) : 0;
+	FILE *in = fopen(path, "re"), *out;
+	char *line = NULL, *text = NULL, *name;
+	size_t room = 0, size;
+
+	if (!in)
+		return NULL;
+	out = open_memstream(&text, &size);
+	while (out && getline(&line, &room, in) > 0) {
+		name = line + strlen(INCLUDE);
+		if (!strncasecmp(line, INCLUDE, strlen(INCLUDE)) &&
+		    isspace((unsigned char) *name) &&
+		    *(name += strspn(name, " \t")) != '/')
+			fprintf(out, INCLUDE " %.*s%s", dir, path, name);
+		else
+			fputs(line, out);
+	}
+	free(line);
+	fclose(in);
+	if (out && fclose(out)) {
+		free(text);
+		text = NULL;
+	}
+	return text;
+}
+
+char *slurm_conf_kept_init(const char *dir)
+{
+	char *path = xstrdup(getenv("SLURM_CONF")), *kept, *text;
+
+	if (!path) {
+		slurm_conf_init(NULL);
+		return NULL;
+	}
+	text = slurm_conf_text(path);
+	kept = xstrdup_printf("%s/" KEPT, dir);
+	if (slurm_conf_try()) {
+		slurm_conf_init(NULL);
+	} else {
+		free(text);
+		text = NULL;
+		setenv("SLURM_CONF", kept, 1);
+		if (access(kept, R_OK) || !slurm_conf_try())
+			setenv("SLURM_CONF", path, 1);
+		else
+			error("slurm.conf cannot be read, and the last one that could counts until the next start: correct it");
+		slurm_conf_init(NULL);
+		/* the other files are where they were */
+		setenv("SLURM_CONF", path, 1);
+		xfree(slurm_conf.slurm_conf);
+		slurm_conf.slurm_conf = path;
+		path = NULL;
+	}
+	xfree(path);
+	xfree(kept);
+	return text;
+}
+
+void slurm_conf_kept_save(const char *dir, char *text)
+{
+	int err = text ? whole_file_write(dir, KEPT, text, strlen(text)) : 0;
+
+	if (err)
+		info("warning: storm: cannot keep a copy of slurm.conf in %s: %s: a wrong line would count at the next start",
+		     dir, strerror(err));
+	free(text);
+}
