@@ -270,6 +270,7 @@ class Cluster:
         self.count = 0
         self.started = []
         self.repairs = 0
+        self.stay = set()       # steps that do not end
         self.current = "x"
         self.shown = {p.parts[2] for p in shown_in_tmp()}
 
@@ -411,13 +412,15 @@ class Cluster:
         until(lambda: not self.root("squeue -h -t CG -o %i").strip(),
               lambda: "jobs to complete: " + self.root("squeue -t CG"))
 
-    def settle(self, limit=2):
+    def settle(self):
         """Wait until earlier steps end. On nodes that are still busy the next
         step would wait, or get others. (A step whose srun was killed may
-        stay.)"""
-        end = time.monotonic() + limit
-        while time.monotonic() < end and \
-                self.root(f"squeue -s -h -j {self.job}"):
+        stay, and is waited for once.)"""
+        end = time.monotonic() + (20 if chosen() == MACHINES else 2)
+        while left := set(self.steps()) - self.stay:
+            if time.monotonic() > end:
+                self.stay |= left
+                break
             time.sleep(0.01)
         # From 24.11 on a step whose files cannot be opened never ends, and has
         # its nodes until its job ends.

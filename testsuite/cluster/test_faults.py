@@ -233,8 +233,9 @@ def test_srun_killed_at_any_moment(fresh):
     """During the launch, a little later each time: no session stays, and the
     next srun works."""
     for ms in range(5, 105, 12):
-        s = fresh.start_srun("--overlap --bcast=/tmp/app -N4 -n8 {do} "
-                             "sleep 0.1")
+        # the steps of those that were killed need not be over
+        s = fresh.start(fresh.srun_argv("--overlap --bcast=/tmp/app -N4 -n8 "
+                                        "{do} sleep 0.1", "storm"))
         time.sleep(ms / 1000)
         s.signal(signal.SIGKILL)
         s.process.wait(60)

@@ -117,7 +117,8 @@ def test_input_opened_on_nodes_needs_nothing_of_srun(cluster, option):
 
 
 def test_input_file_missing(cluster):
-    same(cluster, "--input=missing.txt -N2 -n2 {do} cat", code=1, storm=False)
+    same(cluster, "--input=missing.txt -N2 -n2 {do} cat", code=1, storm=False,
+         between=cluster.clean)     # the step stays
 
 
 def test_input_file_missing_on_nodes(cluster):
@@ -212,7 +213,7 @@ def test_output_all(cluster):
 
 def test_output_file_cannot_be_made(cluster):
     same(cluster, "-o /nonexistent/dir/file -N2 -n2 {do} say x", code=1,
-         storm=False)
+         storm=False, between=cluster.clean)
 
 
 def test_output_by_task_cannot_be_made(cluster):
