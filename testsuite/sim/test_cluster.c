@@ -18,6 +18,7 @@
 #include "src/libstorm/base/chance.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/protocol/owner/owner_private.h"
 #include "src/libstorm/sim/sim.h"
 #include "src/libstorm/wire/wire.h"
 
@@ -48,9 +49,11 @@ struct run {
 	uint64_t *seen;	 /* by node: what it showed last */
 	uint32_t *life;	 /* how often it forgot */
 	uint32_t deaths; /* of one node that is to be back */
+	uint64_t strobe; /* the last one's number */
 };
 
-static struct storm_sim *when; /* source of the messages' times */
+static struct storm_idset unanswered; /* of the comparison that failed last */
+static struct storm_sim *when;	      /* source of the messages' times */
 
 #define CHECK(cond, ...)                                              \
 	do {                                                          \
@@ -102,6 +105,10 @@ static void on_compared(void *arg, void *token, enum storm_compare result,
 		fprintf(stderr, "op %d: n%u: %s\n", (int) (op - r->op),
 			out->faults[i].node + 1,
 			storm_strerror((int) out->faults[i].why));
+	storm_idset_clear(&unanswered);
+	for (uint32_t i = 0; i < out->faults_kept; i++)
+		storm_idset_add(&unanswered, out->faults[i].node,
+				out->faults[i].node);
 	storm_outcome_clear(out);
 }
 
@@ -577,6 +584,190 @@ static void killed_again_and_again(void)
 	storm_sim_destroy(r->sim);
 }
 
+static bool is_answered(void *arg)
+{
+	return ((struct op *) arg)->done;
+}
+
+static bool is_in(void *arg)
+{
+	const struct storm_idset *out;
+	struct run *r = arg;
+
+	storm_sim_saved(r->sim, &out);
+	return !out->count;
+}
+
+/* By the owner, and taken by a node. */
+static void strobe(struct run *r)
+{
+	r->strobe = storm_owner_strobe(storm_sim_owner(r->sim), "s", 1);
+	CHECK(r->strobe, "no strobe was sent");
+	storm_sim_called(r->sim, STORM_NO_NODE);
+	storm_sim_run(r->sim, 50 * STORM_MS, NULL, NULL);
+}
+
+static bool strobed(struct run *r, uint32_t node)
+{
+	uint64_t v = 0;
+
+	storm_nm_variable(storm_sim_nm(r->sim, node),
+			  storm_sim_session(r->sim, node), STORM_VAR_HEARTBEAT,
+			  &v);
+	return v == r->strobe;
+}
+
+static bool is_out(void *arg)
+{
+	const struct storm_idset *out;
+	struct run *r = arg;
+
+	storm_sim_saved(r->sim, &out);
+	return out->count;
+}
+
+static void begin_domain(struct run *r, struct storm_sim_conf *c)
+{
+	r->nodes = c->nodes;
+	r->last = r->owner;
+	when = r->sim = storm_sim_create(c, &ops, r->last);
+	r->seen = calloc(c->nodes, sizeof(*r->seen));
+	CHECK(r->sim && r->seen, "no simulation");
+	begin_owner(r);
+	CHECK(storm_sim_run(r->sim, 20 * STORM_SEC, is_opened, r),
+	      "OPEN never ended");
+}
+
+static void end_domain(struct run *r)
+{
+	storm_sim_destroy(r->sim);
+	free(r->seen);
+}
+
+/* All have a part in what is written now. */
+static void write_to_all(struct run *r, uint64_t within)
+{
+	write_one(r);
+	CHECK(storm_sim_run(r->sim, within, last_done, r),
+	      "the operation took too long");
+	look(r);
+	for (uint32_t i = 0; i < r->nodes; i++)
+		CHECK(r->seen[i] == r->ops, "n%u has no part in it", i + 1);
+}
+
+/* No datagram reaches a node, and its own pass.  It answers no question, within the
+ * time that the question has; then it is excluded, and it alone, so the others' next
+ * operation does not wait for it; and it is in again when datagrams reach it. */
+static void hears_nothing(uint32_t node, bool multicast)
+{
+	struct run run = { .random = 1 }, *r = &run;
+	struct storm_sim_conf c = { .nodes = 20,
+				    .cluster = 77,
+				    .mtu = 1472,
+				    .multicast = multicast,
+				    .bandwidth = 125e6,
+				    .latency = 50 * STORM_US };
+	struct storm_range all_r = { 0, 20 + STORM_SIM_OWNERS - 1 };
+	struct storm_range one_r = { node, node };
+	struct storm_idset all = { &all_r, 1, 1 }, one = { &one_r, 1, 1 };
+	struct op question = { .r = r };
+	const struct storm_idset *out;
+	int err;
+
+	storm_settings_default(&c.set);
+	c.set.radix = 3;
+	c.set.multicast = multicast;
+	begin_domain(r, &c);
+	write_to_all(r, STORM_SEC);
+	storm_sim_filter(r->sim, &all, &one, 1, 3600 * STORM_SEC);
+	storm_sim_run(r->sim, 2 * STORM_SEC, NULL, NULL);
+	/* one that is silent is none of these */
+	storm_sim_pause(r->sim, 10, 4 * STORM_SEC);
+	storm_sim_run(r->sim, STORM_SEC, NULL, NULL);
+	CHECK(!is_out(r), "n%u: a node is out already", node + 1);
+	err = storm_owner_compare_within(storm_sim_owner(r->sim), NULL,
+					 STORM_VAR_USER, STORM_GE, 0,
+					 2 * STORM_SEC, &question,
+					 storm_sim_now(r->sim));
+	CHECK(!err, "compare: %s", storm_strerror(err));
+	storm_sim_called(r->sim, STORM_NO_NODE);
+	CHECK(storm_sim_run(r->sim, 3 * STORM_SEC, is_answered, &question),
+	      "n%u: the question never ended", node + 1);
+	CHECK(question.state == STORM_ABORTED &&
+		      storm_idset_has(&unanswered, node),
+	      "n%u answered", node + 1);
+	CHECK(storm_idset_has(&unanswered, 10), "n11 answered");
+	/* nor are those below it, whose answers it may not have heard */
+	storm_tree_subtree(&storm_sim_owner(r->sim)->tree, node, &unanswered);
+	err = storm_owner_cut(storm_sim_owner(r->sim), &unanswered,
+			      storm_sim_now(r->sim));
+	CHECK(!err, "cut: %s", storm_strerror(err));
+	storm_sim_called(r->sim, STORM_NO_NODE);
+	storm_sim_saved(r->sim, &out);
+	CHECK(storm_idset_size(out) == 1 && storm_idset_has(out, node),
+	      "n%u: %u nodes are out", node + 1,
+	      (unsigned int) storm_idset_size(out));
+	/* whatever it says and is sent, it stays out */
+	write_one(r);
+	CHECK(storm_sim_run(r->sim, 3 * STORM_SEC, last_done, r) &&
+		      r->op[r->ops].state == STORM_DONE,
+	      "n%u: the others wait for it", node + 1);
+	storm_sim_run(r->sim, 30 * STORM_SEC, NULL, NULL);
+	storm_sim_saved(r->sim, &out);
+	CHECK(storm_idset_size(out) == 1 && storm_idset_has(out, node),
+	      "n%u: it is not the one that is out", node + 1);
+	CHECK((storm_sim_saved(r->sim, &out) & 0xffff) == 1,
+	      "n%u: more than one epoch", node + 1);
+	storm_sim_heal(r->sim);
+	CHECK(storm_sim_run(r->sim, 3 * STORM_SEC, is_in, r), "n%u is not back",
+	      node + 1);
+	write_to_all(r, STORM_SEC);
+	end_domain(r);
+}
+
+/* Multicasts do not come to a node any more: within seconds all goes down the tree,
+ * and by multicast again once they come.  No node is excluded meanwhile. */
+static void hears_no_multicast(uint32_t node)
+{
+	struct run run = { .random = 1 }, *r = &run;
+	struct storm_sim_conf c = { .nodes = 20,
+				    .cluster = 77,
+				    .mtu = 1472,
+				    .multicast = true,
+				    .bandwidth = 125e6,
+				    .latency = 50 * STORM_US };
+	struct storm_range one_r = { node, node };
+	struct storm_idset one = { &one_r, 1, 1 };
+	const struct storm_idset *out;
+
+	storm_settings_default(&c.set);
+	c.set.radix = 3;
+	begin_domain(r, &c);
+	write_to_all(r, STORM_SEC);
+	strobe(r);
+	CHECK(strobed(r, node), "n%u: no strobe", node + 1);
+	storm_sim_deafen(r->sim, &one, 3600 * STORM_SEC);
+	strobe(r);
+	CHECK(!strobed(r, node), "n%u: a strobe", node + 1);
+	/* so long strobes are lost */
+	storm_sim_run(r->sim, 7 * STORM_SEC, NULL, NULL);
+	for (int i = 0; i < 10; i++) {
+		strobe(r);
+		CHECK(strobed(r, node), "n%u: no strobe by the tree", node + 1);
+		storm_sim_run(r->sim, STORM_SEC, NULL, NULL);
+	}
+	write_to_all(r, 2 * STORM_SEC);
+	CHECK(!storm_sim_owner(r->sim)->send.multicast, "by multicast");
+	storm_sim_heal(r->sim);
+	storm_sim_run(r->sim, 3 * STORM_SEC, NULL, NULL);
+	CHECK(storm_sim_owner(r->sim)->send.multicast, "not by multicast");
+	strobe(r);
+	CHECK(strobed(r, node), "n%u: no strobe again", node + 1);
+	CHECK(!(storm_sim_saved(r->sim, &out) & 0xffff) && !out->count,
+	      "n%u: another epoch", node + 1);
+	end_domain(r);
+}
+
 static void quiet(enum storm_log_level level, const char *msg)
 {
 	if (getenv("STORM_VERBOSE"))
@@ -589,6 +780,8 @@ int main(int argc, char **argv)
 {
 	uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 300;
 	uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+	/* in the tree: at its top, in between, at its end */
+	static const uint32_t places[] = { 0, 3, 19 };
 
 	storm_log_set(quiet);
 	nobody_is_left(true);
@@ -596,6 +789,11 @@ int main(int argc, char **argv)
 	killed_and_started(true);
 	killed_and_started(false);
 	killed_again_and_again();
+	for (uint32_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		hears_nothing(places[i], true);
+		hears_nothing(places[i], false);
+		hears_no_multicast(places[i]);
+	}
 	for (uint64_t seed = first; seed < first + n; seed++)
 		schedule(seed);
 	printf("%llu schedules of the cluster domain, no violation\n",

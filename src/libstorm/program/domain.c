@@ -537,14 +537,35 @@ int domain_nodes(storm_domain_t *d, const struct storm_idset *P,
 	return err;
 }
 
+/* Locked.  The owner has been asked, or err says why not. */
+static enum storm_compare domain_compare_await(storm_domain_t *d,
+					       struct domain_comparer *c,
+					       int err,
+					       struct storm_outcome *out)
+{
+	if (!err) {
+		storm_runner_wake(&d->runner);
+		while (!c->done)
+			storm_shared_wait(d->sh, 0);
+	}
+	storm_outcome_copy(out, &c->out);
+	storm_outcome_clear(&c->out);
+	return c->result;
+}
+
+#define COMPARER                                                         \
+	{                                                                \
+		.result = STORM_FAILED, .out = {.state = STORM_ABORTED } \
+	}
+
 enum storm_compare
 storm_compare_and_write(storm_domain_t *d, const struct storm_idset *P,
 			uint32_t var, enum storm_relation rel, uint64_t value,
 			const struct storm_assign *write,
 			struct storm_outcome *out)
 {
-	struct domain_comparer c = { .result = STORM_FAILED,
-				     .out = { .state = STORM_ABORTED } };
+	struct domain_comparer c = COMPARER;
+	enum storm_compare result;
 	int err;
 
 	pthread_mutex_lock(&d->sh->lock);
@@ -552,15 +573,43 @@ storm_compare_and_write(storm_domain_t *d, const struct storm_idset *P,
 		      storm_owner_compare(d->owner, P, var, rel, value, write,
 					  &c, storm_shared_now(d->sh)) :
 		      STORM_ECLOSED;
-	if (!err) {
-		storm_runner_wake(&d->runner);
-		while (!c.done)
-			storm_shared_wait(d->sh, 0);
-	}
-	storm_outcome_copy(out, &c.out);
-	storm_outcome_clear(&c.out);
+	result = domain_compare_await(d, &c, err, out);
 	pthread_mutex_unlock(&d->sh->lock);
-	return c.result;
+	return result;
+}
+
+enum storm_compare domain_compare_within(storm_domain_t *d,
+					 const struct storm_idset *P,
+					 uint32_t var, enum storm_relation rel,
+					 uint64_t value, uint64_t limit,
+					 struct storm_outcome *out)
+{
+	struct domain_comparer c = COMPARER;
+	enum storm_compare result;
+	int err;
+
+	pthread_mutex_lock(&d->sh->lock);
+	err = d->runner.running ?
+		      storm_owner_compare_within(d->owner, P, var, rel, value,
+						 limit, &c,
+						 storm_shared_now(d->sh)) :
+		      STORM_ECLOSED;
+	result = domain_compare_await(d, &c, err, out);
+	pthread_mutex_unlock(&d->sh->lock);
+	return result;
+}
+
+int domain_cut(storm_domain_t *d, const struct storm_idset *nodes)
+{
+	int err;
+
+	pthread_mutex_lock(&d->sh->lock);
+	err = d->runner.running ? storm_owner_cut(d->owner, nodes,
+						  storm_shared_now(d->sh)) :
+				  STORM_ECLOSED;
+	storm_runner_wake(&d->runner);
+	pthread_mutex_unlock(&d->sh->lock);
+	return err;
 }
 
 uint64_t storm_strobe(storm_domain_t *d, const void *data, size_t len)

@@ -24,6 +24,17 @@ int domain_await_announcement(storm_domain_t *d, uint32_t generation,
 int domain_nodes(storm_domain_t *d, const struct storm_idset *P,
 		 struct storm_idset *out);
 
+/* storm_compare_and_write() of an own variable, without a write.  It fails after so
+ * many ns at the latest, and names those that have not answered. */
+enum storm_compare domain_compare_within(storm_domain_t *d,
+					 const struct storm_idset *P,
+					 uint32_t var, enum storm_relation rel,
+					 uint64_t value, uint64_t limit,
+					 struct storm_outcome *out);
+
+/* See storm_owner_cut(). */
+int domain_cut(storm_domain_t *d, const struct storm_idset *nodes);
+
 /* storm_xfer_and_signal() of the first len bytes of a file.  The event takes the
  * source, also if there is none. */
 storm_event_t *domain_xfer_source(storm_domain_t *d,

@@ -151,6 +151,9 @@ void storm_sim_filter_single(struct storm_sim *sim,
 			     const struct storm_idset *from,
 			     const struct storm_idset *to, size_t above,
 			     uint64_t ns);
+/* For ns these receive nothing of a group. */
+void storm_sim_deafen(struct storm_sim *sim, const struct storm_idset *to,
+		      uint64_t ns);
 void storm_sim_heal(struct storm_sim *sim); /* end all cuts */
 /* An attacker sends a datagram to an endpoint: noise, or an overheard datagram
  * with one bit changed. */

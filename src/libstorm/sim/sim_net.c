@@ -54,6 +54,16 @@ void storm_sim_filter_single(struct storm_sim *sim,
 	sim->cuts->group_passes = true;
 }
 
+void storm_sim_deafen(struct storm_sim *sim, const struct storm_idset *to,
+		      uint64_t ns)
+{
+	struct storm_range all = { 0, sim->conf.nodes + STORM_SIM_OWNERS };
+	struct storm_idset from = { &all, 1, 1 };
+
+	sim_cut_add(sim, &from, to, 1, ns);
+	sim->cuts->group_only = true;
+}
+
 static void sim_cut_free(struct cut *c)
 {
 	storm_idset_clear(&c->from);
@@ -87,7 +97,7 @@ static uint64_t sim_cut_until(struct storm_sim *sim, uint32_t from, uint32_t to,
 			continue;
 		}
 		if (c->until > until && (!c->above || len > c->above) &&
-		    !(group && c->group_passes) &&
+		    !(group && c->group_passes) && !(c->group_only && !group) &&
 		    storm_idset_has(&c->from, from) &&
 		    storm_idset_has(&c->to, to))
 			until = c->until;

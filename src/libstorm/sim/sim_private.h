@@ -118,6 +118,7 @@ struct cut {			     /* nothing passes in this direction */
 	uint64_t until;
 	size_t above; /* bytes: only longer datagrams, and no streams; 0: all */
 	bool group_passes;
+	bool group_only; /* only those of a group */
 	struct cut *next;
 };
 

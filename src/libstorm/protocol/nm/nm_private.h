@@ -150,9 +150,10 @@ struct nm_said {
 
 /* What the owner has sent. */
 struct nm_heard {
-	uint64_t at;	  /* the last of it */
-	uint64_t calm_at; /* until then heartbeats were missed not long ago */
-	bool multicast;	  /* some of it came by the group */
+	uint64_t at;	   /* the last of it */
+	uint64_t calm_at;  /* until then heartbeats were missed not long ago */
+	bool multicast;	   /* some of it came by the group ... */
+	uint64_t group_at; /* the last of that */
 	struct storm_cast cast; /* the owner's latest state */
 	/* the owner's state, the BEGIN of the transfer under way, and the
 	 * latest acknowledgement of each kind */

@@ -21,6 +21,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "src/libstorm/base/idset.h"
@@ -75,6 +76,35 @@ int storm_owner_compare(struct storm_owner *o, const struct storm_idset *P,
 	else
 		owner_compare_advance(o, now);
 	return STORM_OK;
+}
+
+int storm_owner_compare_within(struct storm_owner *o,
+			       const struct storm_idset *P, uint32_t var,
+			       enum storm_relation rel, uint64_t value,
+			       uint64_t limit, void *token, uint64_t now)
+{
+	int err =
+		owner_compare_queue_within(o, P, var, rel, value, limit, token);
+
+	if (!err)
+		owner_compare_advance(o, now);
+	return err;
+}
+
+int storm_owner_cut(struct storm_owner *o, const struct storm_idset *nodes,
+		    uint64_t now)
+{
+	struct storm_idset cut = { 0 };
+	int err = STORM_ECLOSED;
+
+	if (o->phase == OWNER_OPEN && owner_is_cluster(o))
+		err = owner_cut_nodes(o, nodes, &cut);
+	if (!err && cut.count)
+		err = owner_exclude(o, &cut, STORM_ELOST, ENOLINK, now);
+	if (!err && cut.count)
+		owner_advance(o, now);
+	storm_idset_clear(&cut);
+	return err;
 }
 
 int storm_owner_nodes(const struct storm_owner *o, const struct storm_idset *P,

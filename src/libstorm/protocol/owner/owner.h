@@ -66,6 +66,18 @@ int storm_owner_compare(struct storm_owner *o, const struct storm_idset *P,
 			uint32_t var, enum storm_relation rel, uint64_t value,
 			const struct storm_assign *write, void *token,
 			uint64_t now);
+/* ... of an own variable.  It fails after so many ns at the latest. */
+int storm_owner_compare_within(struct storm_owner *o,
+			       const struct storm_idset *P, uint32_t var,
+			       enum storm_relation rel, uint64_t value,
+			       uint64_t limit, void *token, uint64_t now);
+/*
+ * These nodes of a cluster domain have not answered questions.  Exclude those that
+ * send signs of life all the same, and whose parents in the tree are not among them:
+ * no datagram reaches them.  STORM_OK, or why that could not be done.
+ */
+int storm_owner_cut(struct storm_owner *o, const struct storm_idset *nodes,
+		    uint64_t now);
 /* Copy P (NULL: all members) to out, which must be empty. */
 int storm_owner_nodes(const struct storm_owner *o, const struct storm_idset *P,
 		      struct storm_idset *out);

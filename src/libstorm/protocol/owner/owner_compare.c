@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/minmax.h"
 #include "owner_private.h"
 
 static void owner_compare_end(struct storm_owner *o, enum storm_compare result,
@@ -79,15 +80,15 @@ uint64_t owner_compare_tick(struct storm_owner *o, uint64_t now)
 {
 	const struct owner_comparisons *q = &o->comparisons;
 	struct storm_faults l = { 0 };
-	uint64_t late = q->asked_at + o->conf.set.op_timeout;
+	uint64_t late = q->first ? q->asked_at + q->first->limit : STORM_NEVER;
 
-	if (!q->first || now < late)
-		return q->first ? late : STORM_NEVER;
+	if (now < late)
+		return late;
 	owner_ask_sum(o);
 	owner_blame_late(o, &o->sum.unanswered, &l);
 	owner_compare_end(o, STORM_FAILED, STORM_ABORTED, &l);
 	owner_compare_advance(o, now);
-	return q->first ? now + o->conf.set.op_timeout : STORM_NEVER;
+	return q->first ? now + q->first->limit : STORM_NEVER;
 }
 
 void owner_compare_end_all(struct storm_owner *o)
@@ -102,7 +103,7 @@ void owner_compare_end_all(struct storm_owner *o)
 static int owner_compare_queue_unordered(struct storm_owner *o,
 					 struct storm_idset *p,
 					 const struct storm_comparison *c,
-					 void *token)
+					 uint64_t limit, void *token)
 {
 	struct owner_compare *q = calloc(1, sizeof(*q));
 
@@ -112,6 +113,7 @@ static int owner_compare_queue_unordered(struct storm_owner *o,
 	}
 	q->p = *p;
 	q->c = *c;
+	q->limit = limit;
 	q->token = token;
 	*o->comparisons.tail = q;
 	o->comparisons.tail = &q->next;
@@ -128,6 +130,28 @@ static void owner_compare_ended(struct storm_owner *o, void *token,
 bool owner_compare_ordered(uint32_t var, const struct storm_assign *write)
 {
 	return var >= STORM_VARS || write;
+}
+
+int owner_compare_queue_within(struct storm_owner *o,
+			       const struct storm_idset *P, uint32_t var,
+			       enum storm_relation rel, uint64_t value,
+			       uint64_t limit, void *token)
+{
+	const struct storm_comparison c = { .var = var,
+					    .rel = rel,
+					    .value = value };
+	struct storm_idset p = { 0 };
+	int err;
+
+	if (o->phase != OWNER_OPEN)
+		return STORM_ECLOSED;
+	if (var >= STORM_VARS || rel > STORM_NE)
+		return STORM_EINVAL;
+	err = owner_set_copy(o, P, &p);
+	if (err)
+		return err;
+	return owner_compare_queue_unordered(
+		o, &p, &c, storm_min(limit, o->conf.set.op_timeout), token);
 }
 
 int owner_compare_queue(struct storm_owner *o, const struct storm_idset *P,
@@ -151,7 +175,8 @@ int owner_compare_queue(struct storm_owner *o, const struct storm_idset *P,
 	if (err)
 		return err;
 	if (!owner_compare_ordered(var, write))
-		return owner_compare_queue_unordered(o, &b.p, &b.cmp, token);
+		return owner_compare_queue_unordered(
+			o, &b.p, &b.cmp, o->conf.set.op_timeout, token);
 	if (write) {
 		b.cmp.writes = true;
 		b.cmp.write = *write;

@@ -21,6 +21,7 @@
 #define AGAIN_FIRST (40 * STORM_MS)
 #define LOST_FIRST (20 * STORM_MS)
 #define INVITED_AT_A_TIME 8
+#define DEAF_BEATS 2
 #define INVITED_EVERY (100 * STORM_MS) /* ... of those that ask for it */
 /* A node that asks again so soon may not have had the last one, or is a
  * replay. */
@@ -344,6 +345,24 @@ bool owner_exclude_cut(struct storm_owner *o, uint64_t *next, uint64_t now)
 	return true;
 }
 
+/* One that is overdue is silent itself.  One below another of them may answer to
+ * that one, which does not hear it. */
+int owner_cut_nodes(const struct storm_owner *o,
+		    const struct storm_idset *nodes, struct storm_idset *out)
+{
+	int err = STORM_OK;
+
+	for (uint32_t i = 0; i < nodes->count; i++)
+		for (uint32_t n = nodes->r[i].first;
+		     !err && n <= nodes->r[i].last; n++)
+			if (storm_tree_member(&o->tree, n) &&
+			    !storm_idset_has(&o->members.overdue, n) &&
+			    !storm_idset_has(nodes,
+					     storm_tree_parent(&o->tree, n)))
+				err = storm_idset_add(out, n, n);
+	return err;
+}
+
 int owner_exclude_one(struct storm_owner *o, uint32_t node, enum storm_err why,
 		      int sys, uint64_t now)
 {
@@ -537,14 +556,43 @@ void owner_admit(struct storm_owner *o, uint64_t now)
 	storm_idset_clear(&m->joining);
 }
 
+/* With multicast that some node does not hear any more all goes down the tree.  In a
+ * new epoch, too, it takes some time until all have said that they do. */
+static void owner_doubt_multicast(struct storm_owner *o)
+{
+	o->send.deaf_beats =
+		o->tree.members && !(o->sum.flags & STORM_STATUS_MCAST) ?
+			o->send.deaf_beats + 1 :
+			0;
+	if (o->send.deaf_beats < DEAF_BEATS)
+		return;
+	o->send.deaf_beats = 0;
+	o->send.multicast = false;
+	o->send.doubted = true;
+	storm_log(
+		STORM_LOG_INFO,
+		"cluster domain: multicasts do not reach all nodes any more: all goes down the tree");
+}
+
+static void owner_trust_multicast(struct storm_owner *o)
+{
+	o->send.multicast = true;
+	if (o->send.doubted)
+		storm_log(STORM_LOG_INFO,
+			  "cluster domain: multicasts reach all nodes again");
+	o->send.doubted = false;
+}
+
 /* Multicast that did not reach all is tried again with every heartbeat. */
 void owner_try_multicast(struct storm_owner *o)
 {
-	if (!o->conf.set.multicast || o->send.multicast)
+	if (!o->conf.set.multicast)
 		return;
-	if (o->tree.members && o->sum.flags & STORM_STATUS_MCAST &&
-	    !o->operations.first)
-		o->send.multicast = true;
+	if (o->send.multicast)
+		owner_doubt_multicast(o);
+	else if (o->tree.members && o->sum.flags & STORM_STATUS_MCAST &&
+		 !o->operations.first)
+		owner_trust_multicast(o);
 	else
 		owner_cast_again_group(o);
 }

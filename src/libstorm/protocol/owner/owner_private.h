@@ -75,6 +75,7 @@ struct owner_compare {
 	struct owner_compare *next;
 	struct storm_idset p; /* empty: all members */
 	struct storm_comparison c;
+	uint64_t limit; /* ns until it fails */
 	void *token;
 };
 
@@ -91,14 +92,16 @@ struct owner_round {
 
 /* How the owner reaches all nodes: owner_cast.c. */
 struct owner_send {
-	bool multicast;	   /* confirmed by all */
-	bool lossy;	   /* a datagram of the owner's was lost */
-	bool files;	   /* a transfer was one of a file */
-	uint32_t mtu;	   /* of the domain; the least there is, until it is
+	bool multicast;	     /* confirmed by all */
+	uint32_t deaf_beats; /* ... but not for so many heartbeats */
+	bool doubted;	     /* and was so before */
+	bool lossy;	     /* a datagram of the owner's was lost */
+	bool files;	     /* a transfer was one of a file */
+	uint32_t mtu;	     /* of the domain; the least there is, until it is
 			      known */
-	uint64_t state_at; /* the state was sent; or a little earlier */
-	uint64_t again_at; /* it is sent once more then */
-	uint64_t strobe;   /* number of the last one */
+	uint64_t state_at;   /* the state was sent; or a little earlier */
+	uint64_t again_at;   /* it is sent once more then */
+	uint64_t strobe;     /* number of the last one */
 };
 
 /* When the nodes are asked again: owner_ask.c. */
@@ -344,6 +347,9 @@ uint64_t owner_announce_again(struct storm_owner *o, uint64_t now);
 bool owner_find_cut(struct storm_owner *o, uint64_t *next, uint64_t now);
 /* Find such children of an open domain, and exclude them.  True: there are some. */
 bool owner_exclude_cut(struct storm_owner *o, uint64_t *next, uint64_t now);
+/* Which of these that do not answer hear nothing, into the empty *out. */
+int owner_cut_nodes(const struct storm_owner *o,
+		    const struct storm_idset *nodes, struct storm_idset *out);
 int owner_exclude_one(struct storm_owner *o, uint32_t node, enum storm_err why,
 		      int sys, uint64_t now);
 /* A node has refused OPEN, as it serves another owner: begins a new epoch.  If
@@ -376,6 +382,11 @@ void owner_request_end_all(struct storm_owner *o);
 int owner_compare_queue(struct storm_owner *o, const struct storm_idset *P,
 			uint32_t var, enum storm_relation rel, uint64_t value,
 			const struct storm_assign *write, void *token);
+/* See storm_owner_compare_within(); nothing is begun. */
+int owner_compare_queue_within(struct storm_owner *o,
+			       const struct storm_idset *P, uint32_t var,
+			       enum storm_relation rel, uint64_t value,
+			       uint64_t limit, void *token);
 /* Is such a comparison queued with the transfers? */
 bool owner_compare_ordered(uint32_t var, const struct storm_assign *write);
 void owner_compare_advance(struct storm_owner *o, uint64_t now);
