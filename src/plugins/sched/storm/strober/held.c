@@ -12,6 +12,7 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
+#include "src/libstorm/program/domain_private.h"
 
 #define EVERY STORM_SEC		  /* while all stand */
 #define SOON (20 * STORM_MS)	  /* while some may need a moment */
@@ -20,25 +21,6 @@
 #define QUESTIONS 200
 
 /* ------------------------------------------------------------ questions --- */
-
-static int held_find(struct questions *q, struct storm_idset *P,
-		     uint64_t number, struct storm_idset *loose)
-{
-	struct storm_idset part = { 0 };
-	int yes = questions_is_so(q, P, STORM_GE, number), err = 0;
-
-	if (yes > 0)
-		return 0;
-	if (yes < 0 || storm_idset_size(P) == 1)
-		return storm_idset_union(loose, P);
-	for (int second = 0; second < 2 && !err; second++) {
-		err = questions_half(P, second, &part);
-		if (!err)
-			err = held_find(q, &part, number, loose);
-		storm_idset_clear(&part);
-	}
-	return err;
-}
 
 int held_round(const struct storm_idset *P, uint64_t number,
 	       unsigned int questions, questions_ask_fn ask, void *arg,
@@ -49,7 +31,7 @@ int held_round(const struct storm_idset *P, uint64_t number,
 	int err = storm_idset_union(&all, P);
 
 	if (!err && all.count)
-		err = held_find(&q, &all, number, loose);
+		err = questions_find(&q, &all, STORM_GE, number, loose, loose);
 	if (!err)
 		err = storm_idset_union(loose, &q.mute);
 	storm_idset_clear(&all);
@@ -116,8 +98,8 @@ held_ask_domain(void *arg, const struct storm_idset *P, enum storm_relation rel,
 	(void) arg;
 	if (held_is_stopped())
 		return STORM_FAILED;
-	return storm_compare_and_write(g.domain, P, GANG_VAR_HELD, rel, value,
-				       NULL, out);
+	return domain_compare_within(g.domain, P, GANG_VAR_HELD, rel, value,
+				     QUESTIONS_PATIENCE, out);
 }
 
 static bool held_same(const struct storm_idset *a, const struct storm_idset *b)

@@ -48,3 +48,26 @@ int questions_half(const struct storm_idset *P, bool second,
 				err = storm_idset_add(out, k, k);
 	return err;
 }
+
+int questions_find(struct questions *q, struct storm_idset *P,
+		   enum storm_relation rel, uint64_t value,
+		   struct storm_idset * not, struct storm_idset *unknown)
+{
+	struct storm_idset part = { 0 };
+	int yes = questions_is_so(q, P, rel, value), err = 0;
+
+	if (yes > 0)
+		return 0;
+	if (yes < 0)
+		return storm_idset_union(unknown, P);
+	if (storm_idset_size(P) == 1)
+		return storm_idset_union(not, P);
+	for (int second = 0; second < 2 && !err; second++) {
+		err = questions_half(P, second, &part);
+		if (!err)
+			err = questions_find(q, &part, rel, value, not,
+					     unknown);
+		storm_idset_clear(&part);
+	}
+	return err;
+}

@@ -8,7 +8,12 @@
 #ifndef STORM_QUESTIONS_H
 #define STORM_QUESTIONS_H
 
+#include "src/libstorm/base/clock.h"
 #include "src/libstorm/storm.h"
+
+/* A node that sends signs of life, and does not answer a question for so long, though
+ * it is asked again four times a second at least, does not hear it. */
+#define QUESTIONS_PATIENCE (2 * STORM_SEC)
 
 /* Compare a variable of the nodes P with value, as storm_compare_and_write()
  * does; unit tests have their own. */
@@ -31,6 +36,15 @@ struct questions {
  * questions are left.  Nodes that do not answer leave P. */
 int questions_is_so(struct questions *q, struct storm_idset *P,
 		    enum storm_relation rel, uint64_t value);
+
+/*
+ * Of which nodes of P, which is changed, is the relation false?  Add them to *not;
+ * those of which that is not known, as no questions are left, to *unknown.  Nodes that
+ * do not answer are in q->mute.  0 or an error.
+ */
+int questions_find(struct questions *q, struct storm_idset *P,
+		   enum storm_relation rel, uint64_t value,
+		   struct storm_idset * not, struct storm_idset *unknown);
 
 /* The first half of P, or the second one, into the empty *out.  0 or an error. */
 int questions_half(const struct storm_idset *P, bool second,
