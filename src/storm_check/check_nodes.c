@@ -153,6 +153,8 @@ static void nodes_tell_out(const char *name, const char *extra)
 	static const struct nodes_lack {
 		const char *word, *what;
 	} lacks[] = {
+		{ "strobes-lost",
+		  "no strobe of slurmctld's host comes there: let UDP at Port of storm.conf and its multicast groups pass to it (is a firewall in between?)" },
 		{ "no-gang(descriptors)",
 		  "its agent has no descriptor left: raise LimitNOFILE of slurmd's unit ('systemctl edit slurmd'), or 'sysctl -w fs.file-max=2097152'" },
 		{ "no-gang(threads)",
@@ -176,7 +178,10 @@ static void nodes_tell_out(const char *name, const char *extra)
 	for (size_t i = 0; i < sizeof(lacks) / sizeof(*lacks); i++)
 		if (!strcmp(word, lacks[i].word))
 			what = lacks[i].what;
-	check_tell(strncmp(word, "no-gang", 7) ? CHECK_NOTE : CHECK_MISSING,
+	check_tell(!strncmp(word, "no-gang", 7) ||
+				   !strcmp(word, "strobes-lost") ?
+			   CHECK_MISSING :
+			   CHECK_NOTE,
 		   name, "it takes no turns (%s): %s", word, what);
 }
 

@@ -5,10 +5,12 @@ import glob
 import os
 import re
 import threading
+import time
 
 import pytest
 
 import contexts
+from firewall import dropped
 from harness import (MACHINES, Lab, LabError, chosen, need_records, save_jobs,
                      until, write_epilog)
 from sched_tests import *  # noqa: F401, F403
@@ -82,6 +84,97 @@ def test_users_are_told_what_a_node_lacks(lab):
     assert lab.agent_stats("n2")["no_gang"] is None
     # the steps that began before stand still out of their turns, there too
     until(lambda: standing(lab, "n2"), "a step of n2 to stand")
+
+
+#: what a firewall on n2 lets not in, and what slurmctld says of that
+WALLS = {
+    "datagrams": ("udp dport 8383",
+                  "node n2 takes no turns, its jobs run all the time: it gives "
+                  "signs of life, and no datagram from this host comes to UDP port "
+                  "8383 there (is a firewall in between?)",
+                  # excluded, so that no map waits for it
+                  "node n2 takes part in gang scheduling"),
+    # one that knows them by their length: questions are answered
+    "strobes": ("udp dport 8383 udp length 128",
+                "node n2 takes no turns, its jobs run all the time: it answers, "
+                "and no strobe from this host comes to UDP port 8383 there (is a "
+                "firewall in between?)",
+                "strobes come to node n2 again, at UDP port 8383"),
+}
+
+
+def maps(lab, host):
+    return lab.agent_stats(host)["gang"]["gang_maps"]
+
+
+@pytest.mark.every_release
+@pytest.mark.parametrize("wall", WALLS)
+def test_users_are_told_that_strobes_are_lost(lab, wall):
+    """A node that sends signs of life, and to which no strobe comes, lets its jobs
+    run: Extra and the jobs' words say so within seconds, one line of the log has
+    the reason, and the others go on, also with new jobs. All that ends as soon as
+    strobes come."""
+    drops, says, back = WALLS[wall]
+    jobs = [submit(lab) for _ in "12"]
+    running(lab, *jobs)
+    turns(lab, "1/2", *jobs)
+    until(lambda: in_turn(lab, jobs[0]), "the node's turns")
+    strobed(lab, "n2")
+    before, had = len(lab.log("ctl", "slurmctld")), maps(lab, "n1")
+
+    def said():
+        return lab.log("ctl", "slurmctld")[before:]
+
+    with dropped(lab, "n2", "input", drops):
+        began = time.monotonic()
+        until(lambda: (told(show(lab, "node", "n2")) or {}).get("out") ==
+              "strobes-lost", lambda: f"words that n2 hears no strobe, not "
+              f"{show(lab, 'node', 'n2')}")
+        # 8 s by the strober, and as much again for a noisy machine
+        assert time.monotonic() < began + 16
+        until(lambda: told(show(lab, "job", jobs[0])).get("out") == "n2",
+              "the job's words")
+        assert says in said()
+        assert not standing(lab, "n2")
+        # a map that waits for n2 is not to wait for long
+        command(lab, "scontrol", "update", f"JobId={jobs[1]}", "Comment=storm:hold")
+        until(lambda: maps(lab, "n1") > had, "another map", timeout=15)
+        command(lab, "scontrol", "update", f"JobId={jobs[1]}", "Comment=none")
+        strobed(lab)
+        checked = lab.run(["storm_check", "-q", "-w", "n2"])
+        assert "n2: it takes no turns (strobes-lost): no strobe of slurmctld's " \
+            "host comes there" in checked.stdout, checked
+    until(lambda: in_turn(lab, jobs[0]), "the words to go")
+    until(lambda: standing(lab, "n2"), "a step of n2 to stand")
+    assert (said().count(says), said().count(back)) == (1, 1), said()
+
+
+def test_multicast_ends(lab):
+    """A node that hears no multicast any more costs no turns: strobes go down the
+    tree, until it hears them again."""
+    jobs = [submit(lab) for _ in "12"]
+    running(lab, *jobs)
+    turns(lab, "1/2", *jobs)
+    strobed(lab, "n2")
+    before = len(lab.log("ctl", "slurmctld"))
+
+    def said():
+        return lab.log("ctl", "slurmctld")[before:]
+
+    with dropped(lab, "n2", "input", "ip daddr 224.0.0.0/4"):
+        until(lambda: "multicasts do not reach all nodes any more" in said(),
+              "slurmctld's word", timeout=30)
+        strobed(lab, "n2")
+        until(lambda: in_turn(lab, jobs[0]), "no word that n2 is out")
+        until(lambda: standing(lab, "n2"), "a step of n2 to stand")
+        command(lab, "scancel", jobs[1])
+        had = maps(lab, "n2")
+        jobs[1] = submit(lab)
+        running(lab, jobs[1])
+        until(lambda: maps(lab, "n2") > had, "another map", timeout=15)
+    until(lambda: "multicasts reach all nodes again" in said(), "multicasts")
+    strobed(lab, "n2")
+    assert said().count("multicasts") == 2, said()
 
 
 def test_slurmd_asks_again(lab):

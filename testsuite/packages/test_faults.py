@@ -30,7 +30,7 @@ KNOWN = "rm -rf /tmp/slurm-storm-*"
 #: seconds that a step may need more than by stock Slurm, on a busy machine
 MORE = 8
 #: seconds until Extra has what it has to show, or shows nothing
-EXTRA = 12
+EXTRA = 16
 
 
 # -- faults ---------------------------------------------------------------------
@@ -199,12 +199,12 @@ def stopped(hosts):
 
 
 LOST = r"storm:out=node-lost"
+DEAF = r"storm:out=strobes-lost"
 SILENT = r"(?!.*storm:out)"
 WELL = r"\Z"
 WALL = r"\(is a (smaller MTU or a )?firewall in between\?\); falling back"
 #: name: what makes it, srun's words, Extra's, storm_check's here, and on the node.
-#: "": it says nothing of the fault; of UDP in and of multicast it should, as no strobe
-#: comes there (doc/limits.md)
+#: "": it says nothing of the fault
 FAULTS = {
     "wrong interface": (
         wrong_interface, r"n2: .*falling back", LOST,
@@ -213,7 +213,7 @@ FAULTS = {
     "UDP in": (
         lambda h: firewall(h, "input", "udp dport 8383"),
         r"n2: no datagram from this host comes to UDP port 8383 there .*" + WALL,
-        "", r"n2: .*none from here reach its UDP port 8383", WELL),
+        DEAF, r"n2: .*none from here reach its UDP port 8383", WELL),
     "UDP out": (
         lambda h: firewall(h, "output", "udp sport 8383"),
         r"n2: no datagram comes from there to UDP port .*" + WALL,
@@ -225,7 +225,8 @@ FAULTS = {
     "multicast": (
         lambda h: firewall(h, "input", "ip daddr 224.0.0.0/4"),
         r"multicast does not reach all nodes: data go along the chain",
-        "", r"n2: no multicast from this host reaches it", WELL),
+        # strobes go down the tree
+        SILENT, r"n2: no multicast from this host reaches it", WELL),
     "MTU": (
         small_mtu, r"n2: only short datagrams come to UDP port 8383 there .*" + WALL,
         SILENT, r"n2: short datagrams .*raise the MTU", ""),

@@ -46,9 +46,16 @@ static enum storm_compare ask(void *arg, const struct storm_idset *P,
 static unsigned int look(uint32_t nodes, unsigned int questions)
 {
 	unsigned int said, was = asked;
+	struct storm_idset silent = { 0 };
 
-	said = missed_round(known, nodes, &first, questions, ask, known);
+	said = missed_round(known, nodes, &first, questions, ask, known,
+			    &silent);
 	must(said == asked - was && said <= questions);
+	for (uint32_t i = 0; i < silent.count; i++)
+		for (uint32_t n = silent.r[i].first; n <= silent.r[i].last; n++)
+			must(mute[n]);
+	must(said < 4 || mute[0] == storm_idset_has(&silent, 0));
+	storm_idset_clear(&silent);
 	return said;
 }
 

@@ -233,7 +233,10 @@ static bool comments_write_node(const struct shares *all, const struct plan *p,
 		if (s->lacks)
 			no_gang_word((int) s->lacks, &lacks);
 		xstrfmtcat(word, TAG "out=%s,since=%s",
-			   all->mute ? "no-strober" : lacks, since);
+			   all->mute ? "no-strober" :
+			   s->deaf   ? "strobes-lost" :
+				       lacks,
+			   since);
 	} else if (s->jobs)
 		xstrfmtcat(word, TAG "jobs=%u,slots=%u,quantum=%gms,missed=%lu",
 			   s->jobs, matrix_cycle(p->matrix[zone]),

@@ -176,9 +176,11 @@ bool shares_outside(struct shares *s, const struct strober_outside *out,
 		if (k < n && out[k].node == i)
 			o = out[k++];
 		changed |= !o.since != !s->node[i].out ||
-			   o.lacks != s->node[i].lacks;
+			   o.lacks != s->node[i].lacks ||
+			   !o.deaf != !s->node[i].deaf;
 		s->node[i].out = o.since;
 		s->node[i].lacks = o.lacks;
+		s->node[i].deaf = o.deaf;
 	}
 	return changed;
 }

@@ -45,6 +45,7 @@ struct node_share {
 	bool loose;	 /* held jobs are not known to stand there */
 	int64_t out;	 /* out of gang scheduling since (wall clock); 0: not */
 	uint32_t lacks;	 /* then: as in struct strober_outside */
+	bool deaf;	 /* and this, too */
 };
 
 struct shares {

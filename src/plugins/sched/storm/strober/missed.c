@@ -1,5 +1,5 @@
 /*
- * missed.c - count missed strobes: see missed.h.
+ * missed.c - count missed strobes, and find who hears none: see missed.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,12 +9,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "deaf.h"
 #include "missed.h"
 #include "src/storm_common/gang_map.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/program/domain_private.h"
 
-#define EVERY (3 * STORM_SEC)
+#define EVERY 3 /* looks: then all nodes are asked one question */
 #define QUESTIONS 200
 
 struct round {
@@ -98,7 +100,7 @@ static int missed_alike(const struct round *r, uint32_t node,
 
 unsigned int missed_round(uint64_t *count, uint32_t nodes, uint32_t *first,
 			  unsigned int questions, questions_ask_fn ask,
-			  void *arg)
+			  void *arg, struct storm_idset *mute)
 {
 	struct round r = { .count = count,
 			   .nodes = nodes,
@@ -127,7 +129,7 @@ unsigned int missed_round(uint64_t *count, uint32_t nodes, uint32_t *first,
 	if (!r.q.left && i)
 		*first = (*first + i - 1) % nodes;
 	storm_idset_clear(&seen);
-	storm_idset_clear(&r.q.mute);
+	*mute = r.q.mute;
 	return r.q.asked;
 }
 
@@ -139,10 +141,15 @@ static struct {
 	pthread_cond_t cond;
 	bool running, stop;
 	storm_domain_t *domain;
-	bool (*shared)(void);
+	struct missed_ops ops;
 	uint32_t nodes, first;
-	uint64_t *count; /* for missed_get(), under the lock */
-	uint64_t *work;	 /* the thread's own */
+	/* under the lock */
+	uint64_t *count;
+	struct storm_idset mute;
+	/* the thread's own */
+	uint64_t *work;
+	struct deaf deaf;
+	uint32_t looks;
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static bool missed_is_stopped(void)
@@ -161,17 +168,16 @@ static enum storm_compare missed_ask_domain(void *arg,
 					    uint64_t value,
 					    struct storm_outcome *out)
 {
-	(void) arg;
 	if (missed_is_stopped())
 		return STORM_FAILED;
-	return storm_compare_and_write(g.domain, P, GANG_VAR_MISSED, rel, value,
-				       NULL, out);
+	return domain_compare_within(g.domain, P, *(const uint32_t *) arg, rel,
+				     value, QUESTIONS_PATIENCE, out);
 }
 
-/* Wait for the next round.  False: the thread must end. */
+/* Wait for the next look.  False: the thread must end. */
 static bool missed_pause(void)
 {
-	uint64_t until = storm_now() + EVERY;
+	uint64_t until = storm_now() + DEAF_LOOK;
 	const struct timespec ts = { .tv_sec = until / STORM_SEC,
 				     .tv_nsec = until % STORM_SEC };
 	int rc = 0;
@@ -185,18 +191,69 @@ static bool missed_pause(void)
 	return go;
 }
 
+/* How many have they missed?  Those that do not answer may hear nothing. */
+static void missed_count(const struct storm_idset *in)
+{
+	static const uint32_t var = GANG_VAR_MISSED;
+	struct storm_idset mute = { 0 };
+
+	missed_round(g.work, g.nodes, &g.first, QUESTIONS, missed_ask_domain,
+		     (void *) &var, &mute);
+	pthread_mutex_lock(&g.lock);
+	memcpy(g.count, g.work, g.nodes * sizeof(*g.work));
+	pthread_mutex_unlock(&g.lock);
+	storm_idset_keep(&mute, in);
+	deaf_suspect(&g.deaf, &mute);
+	storm_idset_clear(&mute);
+}
+
+static void missed_tell(const struct storm_idset *nodes, enum missed_what what)
+{
+	for (uint32_t i = 0; i < nodes->count; i++)
+		for (uint32_t n = nodes->r[i].first; n <= nodes->r[i].last; n++)
+			g.ops.tell(n, what);
+}
+
+static void missed_listen(const struct storm_idset *in, bool all)
+{
+	static const uint32_t var = STORM_VAR_HEARTBEAT;
+	const struct deaf_view v = { .in = in,
+				     .number = g.ops.number(),
+				     .all = all,
+				     .ask = missed_ask_domain,
+				     .arg = (void *) &var };
+	struct deaf_news news = { 0 };
+
+	deaf_look(&g.deaf, &v, &news);
+	missed_tell(&news.back, MISSED_BACK);
+	missed_tell(&news.deaf, MISSED_DEAF);
+	missed_tell(&news.mute, MISSED_MUTE);
+	deaf_news_clear(&news);
+	pthread_mutex_lock(&g.lock);
+	storm_idset_clear(&g.mute);
+	storm_idset_union(&g.mute, &g.deaf.mute);
+	pthread_mutex_unlock(&g.lock);
+}
+
+/* Both questions in turn, so that all nodes are asked no more often for the second. */
+static void missed_look(void)
+{
+	bool due = ++g.looks % EVERY == 0, other = g.looks / EVERY % 2;
+	struct storm_idset in = { 0 };
+
+	if (g.ops.inside(&in))
+		return;
+	missed_listen(&in, due && other);
+	if (due && !other && g.ops.number())
+		missed_count(&in);
+	storm_idset_clear(&in);
+}
+
 static void *missed_thread(void *arg)
 {
 	(void) arg;
-	while (missed_pause()) {
-		if (!g.shared())
-			continue;
-		missed_round(g.work, g.nodes, &g.first, QUESTIONS,
-			     missed_ask_domain, NULL);
-		pthread_mutex_lock(&g.lock);
-		memcpy(g.count, g.work, g.nodes * sizeof(*g.work));
-		pthread_mutex_unlock(&g.lock);
-	}
+	while (missed_pause())
+		missed_look();
 	return NULL;
 }
 
@@ -205,18 +262,21 @@ static void missed_release(void)
 	free(g.count);
 	free(g.work);
 	g.count = g.work = NULL;
-	g.nodes = g.first = 0;
+	deaf_clear(&g.deaf);
+	storm_idset_clear(&g.mute);
+	g.nodes = g.first = g.looks = 0;
 	g.running = g.stop = false;
 }
 
-int missed_start(storm_domain_t *d, uint32_t nodes, bool (*shared)(void))
+int missed_start(storm_domain_t *d, uint32_t nodes,
+		 const struct missed_ops *ops)
 {
 	pthread_condattr_t attr;
 	int err;
 
 	missed_stop();
 	g.domain = d;
-	g.shared = shared;
+	g.ops = *ops;
 	g.count = calloc(nodes + 1, sizeof(*g.count));
 	g.work = calloc(nodes + 1, sizeof(*g.work));
 	if (!g.count || !g.work) {
@@ -260,4 +320,11 @@ bool missed_get(uint64_t *count, uint32_t nodes)
 		memcpy(count, g.count, nodes * sizeof(*count));
 	pthread_mutex_unlock(&g.lock);
 	return there;
+}
+
+void missed_mute(struct storm_idset *out)
+{
+	pthread_mutex_lock(&g.lock);
+	storm_idset_union(out, &g.mute);
+	pthread_mutex_unlock(&g.lock);
 }

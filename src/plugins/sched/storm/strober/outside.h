@@ -12,17 +12,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/libstorm/storm.h"
 #include "strober.h"
 
 /* A domain of so many nodes, all of which take part.  Returns 0 or an errno. */
 int outside_begin(uint32_t nodes);
 
 /* The node is excluded, or refuses to return.  It is out until it joins.  lacks: the
- * errno of what its agent cannot have; 0: it does not answer.  True: that is news. */
-bool outside_excluded(uint32_t node, int lacks);
+ * errno of what its agent cannot have; 0: it does not answer, or, if it is deaf, it
+ * does not hear.  True: that is news. */
+bool outside_excluded(uint32_t node, int lacks, bool deaf);
 /* The node has become silent, or is heard again. */
 void outside_overdue(uint32_t node, bool back);
+/* A member hears no strobes, or does so again; over: that is not known, as none are
+ * sent any more.  True: that is news. */
+bool outside_deaf(uint32_t node, bool deaf, bool over);
 void outside_joined(uint32_t node);
+
+/* Those that are neither excluded nor silent, into the empty *in.  0 or an error. */
+int outside_others(struct storm_idset *in);
 
 /* Copy the nodes that are out to the array, which has room for all. Returns how
  * many. */

@@ -9,6 +9,7 @@
  * 	strober_domain.c	the cluster domain and its epoch
  * 	strober_state.c		the epoch on disk
  * 	missed.c		the thread that finds nodes which missed strobes
+ * 	deaf.c			... and those that hear none
  * 	held.c			the thread that proves that held jobs stand
  * 	outside.c		nodes that are out of gang scheduling
  * 	maps.c			which map goes to the nodes next
@@ -63,7 +64,8 @@
 
 #define RETRY (100 * STORM_MS) /* after a map did not reach all nodes */
 #define TEST_EVERY (20 * STORM_MS)
-#define PIPE 0 /* the socket to slurmctld */
+#define CUT_AFTER (3 * STORM_SEC) /* a map is on its way */
+#define PIPE 0			  /* the socket to slurmctld */
 
 static struct {
 	const char *state; /* file */
@@ -74,7 +76,7 @@ static struct {
 	size_t have, room;
 	struct maps maps;
 	storm_event_t *event; /* of the map that is on its way */
-	uint64_t retry_at, tell_at;
+	uint64_t sent_at, retry_at, tell_at;
 	bool refused; /* the failed transfer was logged */
 } s = { .wake = -1, .signals = -1, .parent = -1 };
 
@@ -159,6 +161,7 @@ static void strober_map_send(void)
 	if (needed > 0) {
 		s.event = storm_xfer_and_signal(strober_domain_get(), NULL, &to,
 						b->buf, b->len);
+		s.sent_at = storm_now();
 		if (s.event)
 			return;
 		maps_refused(&s.maps);
@@ -185,8 +188,11 @@ static void strober_map_sent(void)
 {
 	struct storm_outcome out = { 0 };
 
-	if (!storm_test_event(s.event, true, storm_now() + TEST_EVERY, &out))
+	if (!storm_test_event(s.event, true, storm_now() + TEST_EVERY, &out)) {
+		if (storm_now() > s.sent_at + CUT_AFTER)
+			strober_domain_cut();
 		return;
+	}
 	storm_event_destroy(s.event);
 	s.event = NULL;
 	if (out.state == STORM_DONE) {

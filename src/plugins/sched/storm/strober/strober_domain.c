@@ -9,6 +9,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@
 #include "src/storm_common/node_addr.h"
 #include "src/storm_common/node_list.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/program/domain_private.h"
 
 static struct {
 	const char *state; /* file */
@@ -93,6 +95,12 @@ bool strober_domain_joined(void)
 	return __atomic_exchange_n(&dom.joined, false, __ATOMIC_ACQ_REL);
 }
 
+/* The last strobe's; 0: none are sent now. */
+static uint64_t strober_domain_number(void)
+{
+	return strobe_clock_is_strobing() ? strobe_clock_number() : 0;
+}
+
 /* ----------------------------------------------- the domain's callbacks --- */
 
 static int strober_domain_save(void *arg, uint32_t was, uint32_t epoch,
@@ -120,17 +128,42 @@ static int strober_domain_save(void *arg, uint32_t was, uint32_t epoch,
 static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 {
 	bool lacks = f->why == STORM_EBUSY && f->sys;
+	bool deaf = f->why == STORM_ELOST && f->sys == ENOLINK;
 	/* of another version it is that version */
 	int sys = f->why == STORM_EVERSION ? 0 : f->sys;
+	bool news = f->node < dom.nodes &&
+		    outside_excluded(f->node, lacks ? f->sys : 0, deaf);
 
 	(void) arg;
-	if (f->node < dom.nodes &&
-	    outside_excluded(f->node, lacks ? f->sys : 0))
+	if (news && deaf)
+		info("node %s is excluded from gang scheduling, its jobs run all the time: no datagram from this host comes to UDP port %u there (is a firewall in between?)",
+		     dom.name[f->node], dom.set.port);
+	else if (news)
 		info("node %s is excluded from gang scheduling, its jobs run all the time: %s%s%s",
 		     dom.name[f->node],
 		     lacks ? "it lacks what its agent needs for that" :
 			     storm_strerror(f->why),
 		     sys ? ": " : "", sys ? strerror(sys) : "");
+	dom.wake();
+}
+
+/* No strobe comes to a member, or does so again. */
+static void strober_domain_on_deaf(uint32_t node, enum missed_what what)
+{
+	bool deaf = what != MISSED_BACK;
+	bool over = !deaf && !strober_domain_number();
+
+	if (!outside_deaf(node, deaf, over))
+		;
+	else if (what == MISSED_BACK)
+		info("strobes come to node %s again, at UDP port %u",
+		     dom.name[node], dom.set.port);
+	else if (what == MISSED_MUTE)
+		info("node %s takes no turns, its jobs run all the time: it gives signs of life, and no datagram from this host comes to UDP port %u there (is a firewall in between?)",
+		     dom.name[node], dom.set.port);
+	else
+		info("node %s takes no turns, its jobs run all the time: it answers, and no strobe from this host comes to UDP port %u there (is a firewall in between?)",
+		     dom.name[node], dom.set.port);
 	dom.wake();
 }
 
@@ -207,7 +240,7 @@ static storm_domain_t *strober_domain_create(const struct storm_node *nodes,
 	for (uint32_t i = 0; i < excluded->count; i++)
 		for (uint32_t k = excluded->r[i].first;
 		     k <= excluded->r[i].last; k++)
-			outside_excluded(k, 0);
+			outside_excluded(k, 0, false);
 	d = storm_domain_create(&dc, &err);
 	if (!d) {
 		strober_domain_complain(storm_strerror(err));
@@ -263,6 +296,9 @@ uint64_t strober_domain_due(void)
 
 void strober_domain_open(void)
 {
+	const struct missed_ops missed = { .number = strober_domain_number,
+					   .inside = outside_others,
+					   .tell = strober_domain_on_deaf };
 	struct storm_idset excluded = { 0 };
 	struct storm_node *nodes = strober_domain_addresses();
 	storm_domain_t *d = NULL;
@@ -281,7 +317,7 @@ void strober_domain_open(void)
 		return;
 	info("the cluster domain is open: %u nodes", dom.nodes);
 	xfree(dom.failed);
-	err = missed_start(d, dom.nodes, strobe_clock_is_strobing);
+	err = missed_start(d, dom.nodes, &missed);
 	if (err)
 		error("cannot count missed strobes: %s", strerror(err));
 	err = held_start(d, strobe_clock_number, dom.wake);
@@ -290,6 +326,16 @@ void strober_domain_open(void)
 		      strerror(err));
 	dom.open = d;
 	strobe_clock_open(d);
+}
+
+void strober_domain_cut(void)
+{
+	struct storm_idset mute = { 0 };
+
+	missed_mute(&mute);
+	if (mute.count)
+		domain_cut(dom.open, &mute);
+	storm_idset_clear(&mute);
 }
 
 void strober_domain_confirm(void)

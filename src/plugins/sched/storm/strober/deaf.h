@@ -1,0 +1,54 @@
+/*
+ * deaf.h - members of the cluster domain that do not hear strobes: a firewall keeps
+ * these from them, and not their own signs of life.  Every node has the number of the
+ * last strobe that it has taken in an own variable, whatever its release.  So
+ * COMPARE-AND-WRITE with a number that was sent a while ago finds such nodes (paper
+ * section 2.4.3).
+ *
+ * A strobe, or its repeat, goes at least four times in what a node takes for silence
+ * (gang_silence(), a second at most).  So a node that has not taken one of a second ago
+ * lets everything run by its own rule.  It counts as deaf after two such looks.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_DEAF_H
+#define STORM_DEAF_H
+
+#include "questions.h"
+
+#define DEAF_LOOK STORM_SEC /* between two looks, at least */
+
+/* Initialize it to zeroes. */
+struct deaf {
+	/* had no strobe, or no answer, at the last look */
+	struct storm_idset suspects;
+	struct storm_idset is;	 /* deaf nodes */
+	struct storm_idset mute; /* ... that did not answer at that look */
+	uint64_t mark;		 /* the last strobe's number then */
+};
+
+struct deaf_view {
+	const struct storm_idset *in; /* the members that are not silent */
+	uint64_t number;	      /* of the last strobe; 0: none is sent */
+	bool all;	      /* ask all of them, not only those in doubt */
+	questions_ask_fn ask; /* compares STORM_VAR_HEARTBEAT */
+	void *arg;
+};
+
+/* Initialize it to zeroes, and clear it. */
+struct deaf_news {
+	struct storm_idset deaf; /* hear no strobe ... */
+	struct storm_idset mute; /* ... nor answer */
+	struct storm_idset back; /* hear them, or none is sent */
+};
+
+/* Look once.  Returns how many questions were asked; an error of memory changes
+ * nothing but that it is found later. */
+unsigned int deaf_look(struct deaf *d, const struct deaf_view *v,
+		       struct deaf_news *news);
+/* Nodes that did not answer another question: suspects. */
+void deaf_suspect(struct deaf *d, const struct storm_idset *mute);
+void deaf_news_clear(struct deaf_news *news);
+void deaf_clear(struct deaf *d);
+
+#endif

@@ -1,0 +1,316 @@
+/*
+ * test_deaf.c - members that hear no strobe are found by two looks, and by one question
+ * for a look while all hear them; and who hears them again is believed.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "src/libstorm/base/idset.h"
+#include "src/plugins/sched/storm/strober/deaf.h"
+#include "src/plugins/sched/storm/strober/outside.h"
+#include "unit.h"
+
+#define NODES 1000
+#define EPOCH (7ull << 32)
+
+static uint64_t heard[NODES], number;
+static bool blocked[NODES], mute[NODES];
+static unsigned int asked;
+static struct storm_idset in;
+static struct deaf deaf;
+static struct deaf_news news;
+
+/* As COMPARE-AND-WRITE: FAILED names the nodes that do not answer. */
+static enum storm_compare ask(void *arg, const struct storm_idset *P,
+			      enum storm_relation rel, uint64_t value,
+			      struct storm_outcome *out)
+{
+	bool yes = true;
+
+	must(arg == heard && P->count && value);
+	must(rel == STORM_GE || rel == STORM_LT);
+	must(storm_idset_covers(&in, P));
+	asked++;
+	out->faults = calloc(NODES, sizeof(*out->faults));
+	for (uint32_t i = 0; i < P->count; i++)
+		for (uint32_t n = P->r[i].first; n <= P->r[i].last; n++) {
+			if (mute[n])
+				out->faults[out->nfaults++].node = n;
+			yes &= (heard[n] >= value) == (rel == STORM_GE);
+		}
+	out->faults_kept = out->nfaults;
+	return out->nfaults ? STORM_FAILED : yes ? STORM_TRUE : STORM_FALSE;
+}
+
+/* A look, and then strobes.  Returns how many questions it took. */
+static unsigned int look(bool all)
+{
+	const struct deaf_view v = { .in = &in,
+				     .number = number,
+				     .all = all,
+				     .ask = ask,
+				     .arg = heard };
+	unsigned int said;
+
+	deaf_news_clear(&news);
+	asked = 0;
+	said = deaf_look(&deaf, &v, &news);
+	must(said == asked);
+	if (number)
+		number += 20;
+	for (uint32_t n = 0; n < NODES; n++)
+		if (number && !blocked[n])
+			heard[n] = number;
+	return said;
+}
+
+static bool quiet(void)
+{
+	return !news.deaf.count && !news.back.count && !news.mute.count;
+}
+
+static bool only(const struct storm_idset *set, uint32_t node)
+{
+	return storm_idset_size(set) == 1 && storm_idset_has(set, node);
+}
+
+static void begin(void)
+{
+	deaf_clear(&deaf);
+	memset(blocked, 0, sizeof(blocked));
+	memset(mute, 0, sizeof(mute));
+	memset(heard, 0, sizeof(heard));
+	storm_idset_clear(&in);
+	must(!storm_idset_add(&in, 0, NODES - 1));
+	number = EPOCH + 1;
+	must(!look(true) && quiet()); /* nothing is old enough */
+}
+
+static void end(void)
+{
+	deaf_clear(&deaf);
+	deaf_news_clear(&news);
+	storm_idset_clear(&in);
+}
+
+START_TEST(test_all_hear)
+{
+	begin();
+	for (int i = 0; i < 10; i++) {
+		must(look(true) == 1 && quiet());
+		must(!look(false) && quiet());
+	}
+	end();
+}
+END_TEST
+
+START_TEST(test_one_is_deaf)
+{
+	begin();
+	must(look(true) == 1);
+	blocked[777] = true;
+	/* not asked; and what is asked next was sent before */
+	must(!look(false) && !look(false));
+	must(look(true) <= 25 && quiet()); /* once is not enough */
+	must(look(false) == 1 && only(&news.deaf, 777));
+	must(!news.back.count && !news.mute.count);
+	/* it alone is asked, and the others as before */
+	must(look(false) == 1 && quiet());
+	must(look(true) == 2 && quiet());
+	blocked[777] = false;
+	must(look(false) == 1 && quiet()); /* that was before */
+	must(look(false) == 1 && only(&news.back, 777));
+	must(!look(false) && look(true) == 1 && quiet());
+	end();
+}
+END_TEST
+
+/* It was away for a moment, or has joined just now. */
+START_TEST(test_a_moment)
+{
+	begin();
+	look(false);
+	blocked[5] = true;
+	look(false);
+	blocked[5] = false;
+	look(true);
+	must(quiet());
+	look(false);
+	must(quiet() || only(&news.back, 5));
+	must(!news.deaf.count && !look(false));
+	/* in another epoch no number of before counts */
+	number = 2 * EPOCH;
+	heard[9] = 0;
+	must(!look(true) && quiet());
+	must(look(true) == 1 && quiet());
+	end();
+}
+END_TEST
+
+START_TEST(test_no_answer)
+{
+	struct storm_idset one = { 0 };
+
+	begin();
+	look(false);
+	mute[3] = blocked[3] = true;
+	must(look(true) == 2 && quiet());
+	must(look(false) == 1 && only(&news.mute, 3) && !news.deaf.count);
+	must(only(&deaf.mute, 3) && only(&deaf.is, 3));
+	/* it is said once */
+	must(look(false) == 1 && quiet() && only(&deaf.mute, 3));
+	/* it is excluded, and nobody asks it */
+	storm_idset_clear(&in);
+	must(!storm_idset_add(&in, 0, 2));
+	must(!storm_idset_add(&in, 4, NODES - 1));
+	must(look(true) == 1 && quiet() && !look(false) && !deaf.mute.count);
+	/* another question showed it */
+	mute[8] = true;
+	must(!storm_idset_add(&one, 8, 8));
+	deaf_suspect(&deaf, &one);
+	must(look(true) == 2 && only(&news.mute, 8));
+	storm_idset_clear(&one);
+	must(!storm_idset_add(&one, 3, 3));
+	deaf_suspect(&deaf, &one);
+	must(look(false) == 1 && quiet());
+	/* it answers, and has strobes, or has none */
+	mute[8] = false;
+	must(look(false) == 1 && only(&news.back, 8) && !deaf.mute.count);
+	mute[9] = blocked[9] = true;
+	look(true);
+	look(false);
+	must(only(&news.mute, 9));
+	mute[9] = false;
+	must(look(false) == 1 && quiet() && !deaf.mute.count);
+	must(only(&deaf.is, 9));
+	storm_idset_clear(&one);
+	end();
+}
+END_TEST
+
+/* Then nothing is known; and what was said about it is not said again. */
+START_TEST(test_no_strobes)
+{
+	uint64_t was;
+
+	begin();
+	look(false);
+	blocked[1] = blocked[2] = true;
+	look(false);
+	look(false);
+	look(true);
+	look(false);
+	must(storm_idset_size(&news.deaf) == 2);
+	was = number;
+	number = 0;
+	must(!look(true) && storm_idset_size(&news.back) == 2);
+	must(!look(true) && quiet());
+	blocked[2] = false;
+	number = was;
+	must(!look(false) && quiet());
+	must(look(false) && only(&news.deaf, 1) && only(&news.back, 2));
+	end();
+}
+END_TEST
+
+/* Each is found after a while, however many they are. */
+START_TEST(test_random)
+{
+	struct rnd r = rnd_of(_i);
+	struct storm_idset got = { 0 };
+	uint32_t many = below(&r, 2) ? NODES : 20;
+
+	begin();
+	look(false);
+	for (uint32_t i = below(&r, many); i--;)
+		blocked[below(&r, NODES)] = true;
+	for (int i = 0; i < 200; i++) {
+		must(look(i % 3 == 0) <= 201);
+		must(!news.mute.count);
+		must(!storm_idset_union(&got, &news.deaf));
+	}
+	for (uint32_t n = 0; n < NODES; n++)
+		must(storm_idset_has(&got, n) == blocked[n]);
+	must(storm_idset_size(&deaf.is) == storm_idset_size(&got));
+	memset(blocked, 0, sizeof(blocked));
+	for (int i = 0; i < 60; i++)
+		look(false);
+	must(!deaf.is.count && !look(false));
+	storm_idset_clear(&got);
+	end();
+}
+END_TEST
+
+/* All are, or a rack is: few questions. */
+START_TEST(test_all_are_deaf)
+{
+	begin();
+	look(false);
+	memset(blocked, true, sizeof(blocked));
+	look(false);
+	look(false);
+	must(look(true) <= 101);
+	for (int i = 0; i < 3; i++)
+		look(false);
+	must(storm_idset_size(&deaf.is) == NODES && look(true) == 1);
+	memset(blocked, 0, sizeof(blocked));
+	look(false);
+	for (int i = 0; i < 30 && deaf.is.count; i++)
+		must(look(false) <= 100);
+	must(!deaf.is.count && look(true) == 1);
+	end();
+}
+END_TEST
+
+START_TEST(test_outside)
+{
+	struct strober_outside out[3];
+	struct storm_idset others = { 0 };
+
+	must(!outside_begin(3) && outside_changed() && !outside_get(out));
+	must(outside_deaf(1, true, false) && outside_changed());
+	must(outside_get(out) == 1 && out[0].node == 1 && out[0].deaf);
+	must(out[0].since && !outside_deaf(1, true, false));
+	must(!outside_changed());
+	/* a deaf one is asked; a silent one is not */
+	outside_overdue(2, false);
+	must(!outside_others(&others) && storm_idset_size(&others) == 2);
+	must(outside_get(out) == 2 && !out[1].deaf);
+	storm_idset_clear(&others);
+	/* not known any more, which is not worth a line; nor is the same again */
+	must(!outside_deaf(1, false, true) && outside_changed());
+	must(outside_get(out) == 1 && !outside_deaf(1, true, false));
+	must(outside_get(out) == 2 && outside_deaf(1, false, false));
+	/* excluded because it hears nothing, and then for another reason */
+	must(outside_excluded(0, 0, true) && outside_get(out) == 2);
+	must(out[0].deaf && !outside_excluded(0, 0, true));
+	must(!outside_deaf(0, false, false));
+	must(outside_excluded(0, 0, false) && outside_get(out) == 2);
+	must(!outside_excluded(0, 0, true)); /* said before it joins */
+	must(outside_excluded(0, 0, false));
+	must(!out[0].deaf);
+	outside_joined(0);
+	must(outside_get(out) == 1 && outside_deaf(0, true, false));
+	/* it is excluded therefore, as a map waits for it */
+	must(!outside_excluded(0, 0, true));
+	outside_joined(0);
+	must(outside_excluded(0, 0, true));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("deaf");
+	TCase *t = tcase_create("deaf");
+
+	tcase_set_timeout(t, 120);
+	tcase_add_test(t, test_all_hear);
+	tcase_add_test(t, test_one_is_deaf);
+	tcase_add_test(t, test_a_moment);
+	tcase_add_test(t, test_no_answer);
+	tcase_add_test(t, test_no_strobes);
+	tcase_add_loop_test(t, test_random, 0, unit_runs(40));
+	tcase_add_test(t, test_all_are_deaf);
+	tcase_add_test(t, test_outside);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
