@@ -4,8 +4,11 @@ direction, or an MTU that does not fit. Slurm launches the step; one line names 
 node, the direction, the protocol and the port; no node keeps anything. How soon it
 does is measured by storm_bench paths, and checked in testsuite/sim (case_cut_paths).
 """
+import contextlib
 import os
 import re
+import signal
+import threading
 import time
 
 import pytest
@@ -13,7 +16,7 @@ import pytest
 from bad_paths import KNOWN, ON_A_NODE, ON_LOGIN
 from conftest import make
 from firewall import dropped
-from harness import until
+from harness import LabError, until
 
 pytestmark = pytest.mark.storm_only
 
@@ -76,6 +79,55 @@ def test_storm_launches_it(lab4, path):
     step, = run.steps
     assert step["fallback"] is None and step["multicast"] is multicast, str(run)
     assert not os.path.exists(lab4.lab.path("login", KNOWN)), "n2 is known"
+
+
+@contextlib.contextmanager
+def stopped(lab, host):
+    """Whatever agent slurmd starts: it kills one that is silent for 5 s."""
+    over = threading.Event()
+
+    def stop():
+        while not over.wait(0.1):
+            signal_agent(lab, host, signal.SIGSTOP)
+    signal_agent(lab, host, signal.SIGSTOP)
+    thread = threading.Thread(target=stop)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        signal_agent(lab, host, signal.SIGCONT)
+
+
+def signal_agent(lab, host, sig):
+    """It may have ended just now."""
+    with contextlib.suppress(LabError, ProcessLookupError):
+        lab.kill(host, "agent", sig)
+
+
+@pytest.mark.every_release
+def test_agent_is_stopped(lab4):
+    """Its kernel takes the OPEN, and no answer comes."""
+    args = "-N4 -n4 --bcast=/tmp/app {big} say ran"
+    usual = lab4.srun(args, "slurm").seconds
+    lab4.remove("/tmp/app")
+    with stopped(lab4.lab, "n2"):
+        first = lab4.srun(args)
+        lab4.remove("/tmp/app")
+        second = lab4.srun(args)
+    for run in (first, second):
+        assert run.code == 0 and run.out == "ran\n" * 4, str(run)
+        assert "node n2: its agent gives no answer: it is stopped, or hangs" in \
+            run.err, str(run)
+        assert run.err.count("\n") == 1, str(run)
+    assert " s ago; falling back" in second.err, str(second)
+    # before it was 5 s, until slurmd had killed the agent, or OpenTimeout
+    assert first.seconds < usual + 4, f"stock takes {usual:.2f} s: {first}"
+    assert second.seconds < usual + 3, f"stock takes {usual:.2f} s: {second}"
+    lab4.lab.wait_agents(lab4.names)
+    until(lambda: lab4.srun("-N4 -n4 {do} say ran").steps[0]["fallback"] is None,
+          "n2 to be forgotten")
     lab4.clean()
 
 

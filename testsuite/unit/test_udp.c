@@ -909,6 +909,35 @@ START_TEST(test_stream_segments)
 }
 END_TEST
 
+/* A kernel takes connection and bytes of a program that is stopped. */
+START_TEST(test_stream_stopped)
+{
+	uint64_t began = storm_now();
+	struct storm_addr a;
+	int fd = raw_listen(&a);
+
+	ck_assert_int_eq(stream_to(&a, 3, 4, "open", 4), 0);
+	ck_assert(until(owner.failures == 1));
+	ck_assert_int_eq(owner.failed_why, STORM_ETIME);
+	ck_assert_int_eq(owner.failed_errno, ENODATA);
+	ck_assert_uint_lt(storm_now() - began, set.open_timeout / 2);
+	close(fd);
+}
+END_TEST
+
+/* An agent that runs may take its time: it is asked again and again. */
+START_TEST(test_stream_waits_for_munge)
+{
+	agent.undecided = true;
+	ck_assert_int_eq(stream_to(&agent.self, 3, 4, "open", 4), 0);
+	ck_assert(until(stats_of(&agent).streams_refused == 2));
+	ck_assert_uint_eq(owner.failures, 0);
+	agent.t->ops->end_stream(agent.t, agent.number, STORM_OK);
+	ck_assert(until(TAILQ_EMPTY(&owner.u->out)));
+	ck_assert_uint_eq(owner.failures, 0);
+}
+END_TEST
+
 /* Read in part and reset: a failure, although all bytes were written. */
 START_TEST(test_stream_reset)
 {
@@ -1608,6 +1637,8 @@ static Suite *udp_suite(void)
 	tcase_add_test(t, test_stream_no_connection);
 	tcase_add_test(t, test_stream_lost_syn);
 	tcase_add_test(t, test_stream_segments);
+	tcase_add_test(t, test_stream_stopped);
+	tcase_add_test(t, test_stream_waits_for_munge);
 	tcase_add_test(t, test_stream_reset);
 	tcase_add_test(t, test_stream_verdict);
 	tcase_add_test(t, test_stream_dropped);

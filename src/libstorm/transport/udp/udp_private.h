@@ -5,6 +5,7 @@
  *   udp_datagram.c  sending and receiving datagrams
  *   udp_filter.c    programs by which the kernel tells datagrams apart
  *   udp_strobe.c    the socket of strobes, and which datagrams come to which
+ *   udp_alive.c     whether the agent runs that is silent
  *   udp_stream_out.c  OPENs over TCP, sent
  *   udp_stream.c    ... and received
  *   udp_transport.c the transport as a whole: create, poll, operations, driver
@@ -137,6 +138,11 @@ struct udp_stream_out {
 	uint64_t again_at; /* not connected by then: try again */
 	uint32_t tries;
 	int err; /* an errno that the timer reports; 0: none */
+	/* all is sent, and no answer comes: whether the agent runs is asked then, or
+	 * it has answered by then; 0: not all is sent */
+	uint64_t alive_at;
+	int alive_fd; /* -1: it is not asked now */
+	bool alive_said;
 	uint8_t answer[STORM_REFUSAL_LEN + 1]; /* longer: not STORM's */
 	size_t answered;
 	size_t len, off;
@@ -241,6 +247,12 @@ void storm_udp_strobe_count(const struct storm_udp *u,
 void storm_udp_strobe_drop(struct storm_udp *u, uint32_t ppm, uint64_t seed);
 void storm_udp_admit(struct storm_net *net, const uint64_t *session, size_t n,
 		     bool on);
+
+/* udp_alive.c */
+/* Ask whether an agent runs there.  A socket, which the caller closes, or -1. */
+int storm_udp_alive_ask(const struct sockaddr_in *to);
+/* Has anything come back?  *said: the question was sent; false at first. */
+bool storm_udp_alive_answered(int fd, bool *said);
 
 /* udp_stream_out.c */
 int storm_udp_send_stream(struct storm_transport *t,

@@ -21,6 +21,11 @@
  * hurry.  A new socket sends one at once. */
 #define CONNECT_AGAIN (20 * STORM_MS) /* the second time; then twice as long */
 #define CONNECT_TRIES 5 /* 0.62 s in all: then something is in between */
+/* An agent that is silent for so long is asked whether it runs; it is busy, or waits for
+ * MUNGE, as long as it answers that. */
+#define ALIVE_AFTER (300 * STORM_MS)
+#define ALIVE_ANSWER (500 * STORM_MS) /* within which one that runs does */
+#define ALIVE_AGAIN STORM_SEC
 /* rcmd(3) uses the same: few daemons have them */
 #define PORT_OF_ROOT_MIN 600
 #define PORTS_OF_ROOT (1024 - PORT_OF_ROOT_MIN)
@@ -106,6 +111,8 @@ static void stream_out_free(struct storm_udp *u, struct udp_stream_out *s)
 {
 	if (s->src.fd >= 0)
 		storm_udp_unwatch_close(u, s->src.fd);
+	if (s->alive_fd >= 0)
+		close(s->alive_fd);
 	TAILQ_REMOVE(&u->out, s, link);
 	u->out_bytes -= s->len;
 	free(s);
@@ -254,7 +261,7 @@ int storm_udp_send_stream(struct storm_transport *t,
 		return -ENOMEM;
 	memset(s, 0, sizeof(*s));
 	s->src.kind = UDP_STREAM_OUT;
-	s->src.fd = -1;
+	s->src.fd = s->alive_fd = -1;
 	s->deadline = storm_now() + u->set.open_timeout;
 	s->to = sin;
 	s->session = session;
@@ -314,6 +321,7 @@ void storm_udp_stream_out(struct storm_udp *u, struct udp_stream_out *s)
 		if (s->off < s->len)
 			continue;
 		/* Written is not received: wait for the peer to close. */
+		s->alive_at = storm_now() + ALIVE_AFTER;
 		if (storm_udp_watch(u, EPOLL_CTL_MOD, &s->src, EPOLLIN))
 			stream_out_failed(u, s, errno);
 		return;
@@ -363,6 +371,29 @@ static void stream_out_again(struct storm_udp *u, struct udp_stream_out *s)
 	stream_out_start(u, s);
 }
 
+/* An agent that is stopped, or hangs, keeps its sender waiting. */
+static bool stream_out_is_dead(struct udp_stream_out *s, uint64_t now)
+{
+	bool said = s->alive_said;
+
+	if (s->alive_fd < 0) {
+		if (!s->alive_at || now < s->alive_at)
+			return false;
+		s->alive_fd = storm_udp_alive_ask(&s->to);
+		s->alive_said = false;
+		s->alive_at = now + ALIVE_AGAIN;
+		return false;
+	}
+	if (storm_udp_alive_answered(s->alive_fd, &s->alive_said)) {
+		close(s->alive_fd);
+		s->alive_fd = -1;
+		s->alive_at = now + ALIVE_AGAIN;
+	} else if (s->alive_said && !said) {
+		s->alive_at = now + ALIVE_ANSWER;
+	}
+	return s->alive_fd >= 0 && s->alive_said && now >= s->alive_at;
+}
+
 void storm_udp_streams_out_due(struct storm_udp *u, uint64_t now)
 {
 	struct udp_stream_out *out, *next;
@@ -374,6 +405,8 @@ void storm_udp_streams_out_due(struct storm_udp *u, uint64_t now)
 			stream_out_failed(u, out, out->err);
 		else if (out->deadline <= now)
 			stream_out_end(u, out, STORM_ETIME, 0);
+		else if (stream_out_is_dead(out, now))
+			stream_out_end(u, out, STORM_ETIME, ENODATA);
 		else if (out->src.fd >= 0 && out->again_at <= now &&
 			 !stream_out_is_connected(out))
 			stream_out_again(u, out);

@@ -54,7 +54,8 @@ static bool known_line(const char *line, long now, struct known_path *k)
 	return sscanf(line, "%ld %d %d %u %255s %255s", &k->since, &k->why,
 		      &k->sys, &k->port, k->node, k->from) == 6 &&
 	       k->since >= 0 && k->since <= now && now - k->since < KNOWN_FOR &&
-	       (k->why == STORM_ELOST || k->why == STORM_ETOOBIG);
+	       (k->why == STORM_ELOST || k->why == STORM_ETOOBIG ||
+		k->why == STORM_ETIME);
 }
 
 /* Those that are not too old. */

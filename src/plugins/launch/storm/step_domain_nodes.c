@@ -191,6 +191,9 @@ static char *step_domain_cause(const struct step_domain *sd,
 	if (f->why == STORM_ELOST && f->sys == ECONNRESET)
 		return xstrdup(
 			"its agent closed the connection; slurmd's log there has the reason");
+	if (f->why == STORM_ETIME && f->sys == ENODATA)
+		return xstrdup(
+			"its agent gives no answer: it is stopped, or hangs; run storm check there");
 	/* The errno is the cause; "system error" adds nothing. */
 	if (f->sys && f->why == STORM_ESYS)
 		return xstrdup(strerror(f->sys));
@@ -338,7 +341,7 @@ static const char *step_domain_from(const struct step_domain *sd,
 		       sd->names[above];
 }
 
-/* Is it of the path, and not of what is at its end? */
+/* Is it of the path, or of an end that answers nothing at all? */
 static bool step_domain_is_path(const struct storm_fault *f)
 {
 	switch (f->sys) {
@@ -349,6 +352,8 @@ static bool step_domain_is_path(const struct storm_fault *f)
 		return f->why == STORM_ELOST;
 	case EMSGSIZE:
 		return f->why == STORM_ETOOBIG;
+	case ENODATA:
+		return f->why == STORM_ETIME;
 	}
 	return false;
 }

@@ -133,8 +133,11 @@ static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 	int sys = f->why == STORM_EVERSION ? 0 : f->sys;
 	bool news = f->node < dom.nodes &&
 		    outside_excluded(f->node, lacks ? f->sys : 0, deaf);
+	const char *what = sys ? strerror(sys) : "";
 
 	(void) arg;
+	if (f->why == STORM_ETIME && sys == ENODATA)
+		what = "its agent is stopped, or hangs";
 	if (news && deaf)
 		info("node %s is excluded from gang scheduling, its jobs run all the time: no datagram from this host comes to UDP port %u there (is a firewall in between?)",
 		     dom.name[f->node], dom.set.port);
@@ -143,7 +146,7 @@ static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 		     dom.name[f->node],
 		     lacks ? "it lacks what its agent needs for that" :
 			     storm_strerror(f->why),
-		     sys ? ": " : "", sys ? strerror(sys) : "");
+		     sys ? ": " : "", what);
 	dom.wake();
 }
 

@@ -39,6 +39,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "slurm/slurm.h"
@@ -59,6 +60,7 @@
 #include "step_relay.h"
 #include "step_stdio.h"
 
+#define ASK_LIMIT 1 /* s */
 #define ACK_LIMIT (10 * STORM_SEC)
 #define BACKLOG 4096	/* the kernel's own limit, by default */
 #define ACCEPT_MAX 1000 /* then other descriptors */
@@ -325,12 +327,16 @@ static void *step_relay_thread(void *arg)
 
 /* ---------------------------------------------------------------- start and end --- */
 
-/* Ask the agent: did STORM launch this step? */
+/* Ask the agent: did STORM launch this step?  One that did has just passed it on, and
+ * answers at once.  All steps ask, and none is to wait longer for one that is stopped. */
 static bool step_relay_ask_agent(const stepd_step_rec_t *job)
 {
+	const struct timeval limit = { .tv_sec = ASK_LIMIT };
 	enum local_type type;
 	uint64_t session = 0;
 
+	if (setsockopt(r.agent, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)))
+		return false;
 	local_begin(&frame, LOCAL_STEP);
 	local_put32(&frame, job->step_id.job_id);
 	local_put32(&frame, job->step_id.step_id);
