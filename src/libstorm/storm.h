@@ -201,7 +201,8 @@ typedef struct storm_event storm_event_t;
 
 /* A node and why it failed.  sys: an errno or 0; with STORM_EVERSION, the
  * version of the node's agent; with STORM_EACCES, 1 more than the number of a node
- * whose address it does not believe, or 0. */
+ * whose address it does not believe, or 0; with STORM_EAUTH, why MUNGE refuses
+ * (doc/wire-format.md), or 0. */
 struct storm_fault {
 	uint32_t node;
 	enum storm_err why;

@@ -32,10 +32,12 @@
 #include "src/common/read_config.h"
 #include "src/common/slurm_protocol_defs.h"
 #include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
 
 #include "check_tell.h"
 #include "check_verdict.h"
 #include "src/libstorm/base/addr.h"
+#include "src/libstorm/base/auth_reason.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
 #include "src/libstorm/base/tree.h"
@@ -96,22 +98,29 @@ static bool nodes_interface_of(const struct in_addr *ip,
 	return found;
 }
 
-/* Where others look for this node's agent, there it must be. */
-static void nodes_check_here(void)
+/* This host's name as a node (xfree); NULL: it is none. */
+static char *nodes_own_name(void)
 {
-	char host[256], text[INET_ADDRSTRLEN], on[IF_NAMESIZE], *dot, *name;
-	struct storm_node me = { 0 };
-	struct in_addr ip;
+	char host[256], *dot, *name;
 
 	if (gethostname(host, sizeof(host)))
-		return;
+		return NULL;
 	name = slurm_conf_get_nodename(host);
 	dot = strchr(host, '.');
 	if (!name && dot) {
 		*dot = '\0';
 		name = slurm_conf_get_nodename(host);
 	}
-	me.name = name;
+	return name;
+}
+
+/* Where others look for this node's agent, there it must be. */
+static void nodes_check_here(const char *name)
+{
+	char text[INET_ADDRSTRLEN], on[IF_NAMESIZE];
+	struct storm_node me = { .name = name };
+	struct in_addr ip;
+
 	if (!name || node_addr_all(&me, 1, conf.set.port) != 1 ||
 	    !nodes_addr_v4(&me.addr, &ip))
 		return;
@@ -132,7 +141,6 @@ static void nodes_check_here(void)
 			CHECK_MISSING, "",
 			"Interface=%s in storm.conf does not have the address of node %s, %s, which %s has: set Interface=%s, or correct NodeAddr",
 			conf.set.interface, name, text, on, on);
-	xfree(name);
 }
 
 /* --------------------------------------------------------------------- slurmctld --- */
@@ -294,7 +302,7 @@ static void nodes_await_open(struct check_node *n)
 	if (out.faults_kept)
 		n->got.sys = out.faults[0].sys;
 	storm_outcome_clear(&out);
-	if (n->got.why == STORM_ETIME ||
+	if ((n->got.why == STORM_ETIME && n->got.sys != ENODATA) ||
 	    (n->got.why == STORM_ELOST &&
 	     (!n->got.sys || n->got.sys == ETIMEDOUT)))
 		nodes_ask_why(n);
@@ -403,6 +411,74 @@ static void nodes_try_all(struct check_node *nodes, uint32_t count)
 		nodes_tell_one(&nodes[i]);
 }
 
+/* ----------------------------------------------------------- this host's clock --- */
+
+#define OTHERS 4  /* that are asked, at most, */
+#define ANSWERS 2 /* ... until so many have answered */
+
+/* The nodes next to this one in slurm.conf; how many. */
+static uint32_t nodes_beside(const char *me, struct check_node (*out)[OTHERS])
+{
+	struct hostlist *all = hostlist_create(NULL);
+	slurm_conf_node_t **line;
+	int lines = slurm_conf_nodename_array(&line), at, count;
+	uint32_t n = 0;
+
+	for (int i = 0; i < lines; i++)
+		hostlist_push(all, line[i]->nodenames);
+	at = hostlist_find(all, me);
+	count = hostlist_count(all);
+	for (int i = 1; at >= 0 && i < count && n < OTHERS; i++) {
+		struct check_node *o = &(*out)[n];
+		char *name = hostlist_nth(all, (at + i) % count);
+
+		*o = (struct check_node) { .name = xstrdup(name) };
+		free(name);
+		o->is.name = o->name;
+		if (node_addr_all(&o->is, 1, conf.set.port) == 1)
+			n++;
+		else
+			xfree(o->name);
+	}
+	hostlist_destroy(all);
+	return n;
+}
+
+/* All that is made and read here may agree.  So others are asked, by what any step
+ * sends; if one of them has no fault to find, nothing is wrong here. */
+static void nodes_check_clock(const char *me)
+{
+	struct check_node other[OTHERS];
+	uint32_t n = nodes_beside(me, &other);
+	const char *name[OTHERS];
+	size_t off = 0, fine = 0;
+	char by[32], *names;
+	bool behind = false;
+
+	for (uint32_t i = 0; i < n && off + fine < ANSWERS; i++) {
+		struct check_node *o = &other[i];
+
+		nodes_open(o, false);
+		nodes_await_open(o);
+		nodes_close(o);
+		fine += !o->got.why;
+		if (o->got.why != STORM_EAUTH ||
+		    !storm_auth_is_clock(o->got.sys))
+			continue;
+		behind = storm_auth_clock_off(o->got.sys, by, sizeof(by));
+		name[off++] = o->name;
+	}
+	if (off && !fine && (names = check_names(name, off))) {
+		check_tell(
+			CHECK_MISSING, "",
+			"this host's clock is %s %s that of %s, too much for MUNGE: run chrony or ntpd on all hosts",
+			by, behind ? "ahead of" : "behind", names);
+		free(names);
+	}
+	while (n)
+		xfree(other[--n].name);
+}
+
 /* ------------------------------------------------------------- among the agents --- */
 
 /* An OPEN of many goes from agent to agent. */
@@ -441,8 +517,9 @@ static void nodes_try_tree(const struct check_node *nodes, uint32_t count)
 			CHECK_MISSING, well[node].name,
 			"this host reaches it, and node %s does not (%s): open TCP and UDP port %u between nodes in the firewalls",
 			up < dc.count ? well[up].name : "?",
-			out.faults[i].sys ? strerror(out.faults[i].sys) :
-					    storm_strerror(out.faults[i].why),
+			out.faults[i].why == STORM_ELOST && out.faults[i].sys ?
+				strerror(out.faults[i].sys) :
+				storm_strerror(out.faults[i].why),
 			conf.set.port);
 	}
 	storm_outcome_clear(&out);
@@ -536,7 +613,7 @@ static void nodes_check(const char *text)
 
 int main(int argc, char **argv)
 {
-	char *why = NULL;
+	char *why = NULL, *me;
 	int rc;
 
 	if (slurm_build_refusal()) /* storm_check has told it */
@@ -548,9 +625,13 @@ int main(int argc, char **argv)
 			storm_conf_load(&conf, &why);
 	if (rc) /* storm_check has told what is wrong: these are defaults */
 		xfree(why);
-	nodes_check_here();
+	me = nodes_own_name();
+	nodes_check_here(me);
 	if (argc > 1 && *argv[1])
 		nodes_check(argv[1]);
+	else if (me)
+		nodes_check_clock(me);
+	xfree(me);
 	check_tell_raw(stdout, "");
 	fflush(stdout);
 	_exit(0); /* a thread may still wait for slurmctld */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "check_verdict.h"
+#include "src/libstorm/base/auth_reason.h"
 
 #define FIREWALL "open it in the firewalls in between"
 
@@ -69,6 +70,8 @@ static char *verdict_lost(int sys, uint16_t port)
 char *check_verdict(const struct check_answer *a, uint16_t port,
 		    unsigned int mtu)
 {
+	char auth[STORM_AUTH_TEXT];
+
 	switch (a->why) {
 	case STORM_OK:
 		break;
@@ -84,7 +87,9 @@ char *check_verdict(const struct check_answer *a, uint16_t port,
 			"its agent speaks another version of the protocol (%d, here %d): install the same STORM, then restart slurmd",
 			a->sys, storm_protocol_version());
 	case STORM_EAUTH:
-		return verdict_lost(ECONNRESET, port);
+		return storm_auth_text(a->sys, auth, sizeof(auth)) ?
+			       verdict_text("%s", auth) :
+			       verdict_lost(ECONNRESET, port);
 	case STORM_EACCES:
 		return verdict_text(
 			"its agent refuses this user or this host's addresses: compare slurm.conf and storm.conf (Port, AllowUsers, AllowHosts) on both hosts; its log has the reason");

@@ -3,6 +3,7 @@
 srun on its login host, and same(), which runs one command by stock Slurm and by
 STORM and compares all that a user sees.
 """
+import contextlib
 import errno
 import json
 import os
@@ -562,6 +563,23 @@ class Cluster:
         if repaired:
             assert run.counter("repaired") > 0, f"nothing was repaired: {run}"
         return run
+
+
+@contextlib.contextmanager
+def munged_off(lab, node, off):
+    """A node's munged is so many seconds off."""
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", lab.dir + "/home/clock.so",
+                    TOP / "testsuite/programs/clock.c"], check=True)
+    lab.end(node, "munged")
+    other = lab.run(["sh", "-c", "munged --key-file=/etc/munge/munge.key --force "
+                     "--num-threads=2"], host=node, cwd="/",
+                    env={"LD_PRELOAD": "/home/clock.so", "CLOCK_OFF": str(off)})
+    assert other.returncode == 0, other.stderr
+    try:
+        yield
+    finally:
+        lab.run(["munged", "--stop"], host=node, cwd="/")
+        lab.restart(node, "munged")
 
 
 def flatten(tree, out=None):

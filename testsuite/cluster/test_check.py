@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 
-from harness import TOP, Lab, until
+from harness import Lab, munged_off, until
 from lab.release import stage_dir
 
 pytestmark = pytest.mark.storm_only
@@ -92,7 +92,7 @@ def only(lines, *parts):
 
 def asked(lab, nodes="n[1-3]", host="login"):
     """What is missing of other nodes, by their names."""
-    lines = check(lab, "-q", "-w", nodes, host=host)
+    lines = check(lab, "-q", "-w", nodes, host=host, code=None)
     return dict(line.split(None, 1)[1].split(": ", 1) for line in lines)
 
 
@@ -244,6 +244,30 @@ def test_firewall(lab, host, rules, parts):
             assert part in said["n2"], said
 
 
+def test_reset_and_asked_again(lab):
+    """A connection can end by a reset when its agent does: the next agent is asked."""
+    with firewall(lab, "n2", "tcp dport 8383 tcp flags & psh == psh numgen inc mod "
+                  "1000000 0 counter reject with tcp reset"):
+        assert asked(lab) == {}
+        rules = lab.run(["nft", "list", "table", "inet", "check"], host="n2",
+                        cwd="/").stdout
+        assert "counter packets 1 " in rules, rules
+
+
+def test_audit(lab):
+    """All that one check opens is one line of the agent's log, with its name."""
+    lab.kill("n3", "agent")
+    until(lambda: asked(lab) == {}, "another agent")
+    asked(lab)
+    log = lab.log("n3", "slurmd").rsplit("serves node", 1)[1]
+    address = lab.run(["getent", "hosts", "login"], cwd="/").stdout.split()[0]
+    lines = [line for line in log.splitlines()
+             if f"audit: OPEN by uid 0 at {address}" in line]
+    assert len(lines) == 1 and lines[0].endswith(
+        f"audit: OPEN by uid 0 at {address} for storm check on 1 nodes: accepted"), \
+        lines
+
+
 def test_between_nodes(lab):
     """This host reaches n3, and n1, which passes OPENs on to it, does not."""
     address = lab.run(["getent", "hosts", "n1"], cwd="/").stdout.split()[0]
@@ -260,26 +284,16 @@ def test_no_such_node(lab):
 
 def test_clock_of_a_node(lab):
     """munged there lives in another time, and so does what it signs."""
-    said = with_clock(lab, "n2", -1000)
-    assert list(said) == ["n2"] and \
-        "refuses this host's MUNGE credential" in said["n2"] and \
-        "'date'" in said["n2"], said
-
-
-def with_clock(lab, node, off):
-    """What asked() says while a node's munged is so many seconds off."""
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", lab.dir + "/home/clock.so",
-                    TOP / "testsuite/programs/clock.c"], check=True)
-    lab.end(node, "munged")
-    other = lab.run(["sh", "-c", "munged --key-file=/etc/munge/munge.key --force "
-                     "--num-threads=2"], host=node, cwd="/",
-                    env={"LD_PRELOAD": "/home/clock.so", "CLOCK_OFF": str(off)})
-    assert other.returncode == 0, other.stderr
-    try:
-        return asked(lab)
-    finally:
-        lab.run(["munged", "--stop"], host=node, cwd="/")
-        lab.restart(node, "munged")
+    with munged_off(lab, "n2", -1000):
+        assert asked(lab) == {"n2": "its clock is 17 min behind this host's, too "
+                              "much for MUNGE: run chrony or ntpd on both"}
+        # which asks its neighbours
+        only(check(lab, host="n2"), "this host's clock is 17 min behind that of "
+             "n[1,3], too much for MUNGE: run chrony")
+        assert not [line for line in check(lab, host="n1", code=0)
+                    if "clock" in line]
+    with munged_off(lab, "n2", 7200):
+        assert "its clock is 2 h ahead of this host's" in asked(lab)["n2"]
 
 
 def test_own_name_is_loopback(lab):
@@ -316,11 +330,10 @@ def test_address_of_another_host(lab):
     with open(etc(lab, "slurm.conf")) as f:
         text = f.read()
     write(lab, "slurm.conf", re.sub(r"NodeAddr=\S+ ?", "", text))
-    if "NodeName=n[1-3]" in text:
-        replace(lab, "slurm.conf", "NodeName=n[1-3]",
-                "NodeName=n[1-3] NodeAddr=198.51.100.[1-3]")
-        only(check(lab), "no interface has the address of node n1, 198.51.100.1: "
-             "correct NodeAddr")
+    replace(lab, "slurm.conf", "NodeName=n[1-3]",
+            "NodeName=n[1-3] NodeAddr=198.51.100.[1-3]")
+    only(check(lab), "no interface has the address of node n1, 198.51.100.1: "
+         "correct NodeAddr")
 
 
 def test_disk_is_full(lab):
@@ -500,6 +513,8 @@ def test_munged_does_not_run(lab):
     try:
         only(check(lab), "munged does not work here: ",
              "'systemctl start munge', with the cluster's")
+        assert asked(lab) == {"n1": "its munged gives no answer: restart munge "
+                              "there"}
     finally:
         lab.restart("n1", "munged")
 

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from harness import HERE, TOP, Cluster, until
+from harness import HERE, TOP, Cluster, munged_off, until
 from test_hostile import HEAD, addresses, stop
 
 pytestmark = pytest.mark.storm_only
@@ -275,6 +275,39 @@ except OSError:
     print("reset")
 """], host="ctl", user="other", cwd="/tmp").out
         assert text in ("answer b''\n", "reset\n"), (data, text)
+
+
+def test_why_munge_refuses(cluster, insider):
+    """8 bytes say that munged does not run, or that the clocks differ, of what is
+    authentic; nothing is said of what is not, nor of what is repeated."""
+    nodes = addresses(cluster)
+    own = address(cluster, "login")
+
+    def size(what, sent=1):
+        accepted, answer, _ = opens(cluster, insider, what, nodes[1], nodes[0], own,
+                                    2, sent)
+        assert accepted == 0, what
+        return answer
+
+    def says():
+        run = cluster.run("sbcast_storm -f {do} /tmp/why",
+                          env={"SLURM_JOB_ID": str(cluster.job)})
+        cluster.remove("/tmp/why")
+        return run.err
+    for off in (-1000, 1000):
+        with munged_off(cluster.lab, "n2", off):
+            assert [size("good"), size("forged")] == [8, 0]
+            assert opens(cluster, insider, "good", nodes[1], nodes[0], own, 2,
+                         1)[2] == "credential refused"
+            assert "node n2: its clock is 17 min " + \
+                ("behind" if off < 0 else "ahead of") in says()
+    cluster.lab.end("n2", "munged")
+    try:
+        assert [size("good"), size("forged")] == [8, 8]
+        assert "node n2: its munged gives no answer" in says()
+    finally:
+        cluster.lab.restart("n2", "munged")
+    assert "storm" not in says()
 
 
 def test_log(cluster, insider):

@@ -231,11 +231,12 @@ FAULTS = {
         small_mtu, r"n2: only short datagrams come to UDP port 8383 there .*" + WALL,
         SILENT, r"n2: short datagrams .*raise the MTU", ""),
     "munged": (
-        no_munged, r"n2: its agent closed the connection; slurmd's log there", "",
-        r"n2: .*munged runs there", r"munged does not work here"),
+        no_munged, r"n2: its munged gives no answer: restart munge there", "",
+        r"n2: its munged gives no answer", r"munged does not work here"),
     "clock": (
-        clock, r"n2: its agent closed the connection; slurmd's log there", "",
-        r"n2: its agent refuses this host's MUNGE credential: .*'date'", ""),
+        clock, r"n2: its clock is 17 min behind this host's", "",
+        r"n2: its clock is 17 min behind this host's",
+        r"this host's clock is 17 min behind that of n1"),
     "inotify": (no_inotify, r"on 2 nodes, by multicast", SILENT, WELL, WELL),
     "other Slurm": (
         other_slurm, r"n2: .*falling back", LOST,
@@ -246,7 +247,7 @@ FAULTS = {
         r"n2: it takes no turns \(no-gang\(disk\)\): .*make room",
         r"/tmp .*make room"),
     "agent stopped": (
-        stopped, r"n2: .*falling back", LOST,
+        stopped, r"n2: its agent gives no answer: it is stopped, .*falling back", LOST,
         # slurmd kills it after 5 s, and starts another one
         r"n2: (.*it is stopped|no agent runs)",
         r"is stopped: 'kill -CONT|no agent runs"),

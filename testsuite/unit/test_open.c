@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include "src/libstorm/base/auth_reason.h"
 #include "src/libstorm/wire/credential.h"
 #include "src/libstorm/wire/nodelist.h"
 #include "src/libstorm/wire/open.h"
@@ -648,6 +649,45 @@ START_TEST(test_frame)
 }
 END_TEST
 
+/* A reason is a byte: what it says of clocks, rounded. */
+START_TEST(test_clocks_that_differ)
+{
+	static const struct {
+		int64_t ahead;
+		const char *says;
+	} t[] = {
+		{ 0, "0 min ahead of" },
+		{ 29, "0 min ahead of" },
+		{ -30, "1 min behind" },
+		{ 400, "7 min ahead of" },
+		{ -1000, "17 min behind" },
+		{ 39 * 60 + 29, "39 min ahead of" },
+		{ 39 * 60 + 30, "1 h ahead of" },
+		{ -3600, "1 h behind" },
+		{ 23 * 3600 + 1799, "23 h ahead of" },
+		{ 23 * 3600 + 1800, "a day or more ahead of" },
+		{ INT64_MIN, "a day or more behind" },
+		{ INT64_MAX, "a day or more ahead of" },
+	};
+	char text[STORM_AUTH_TEXT], off[24];
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		int reason = storm_auth_clock(t[i].ahead);
+
+		must(reason < 256 && storm_auth_is_clock(reason));
+		must(storm_auth_clock_off(reason, off, sizeof(off)) ==
+		     (t[i].ahead < -29));
+		must(storm_auth_text(reason, text, sizeof(text)));
+		ck_assert_ptr_eq(strstr(text, t[i].says),
+				 text + strlen("its clock is "));
+	}
+	must(!storm_auth_is_clock(STORM_AUTH_NO_MUNGED));
+	must(storm_auth_text(STORM_AUTH_NO_MUNGED, text, sizeof(text)));
+	must(!storm_auth_text(0, text, sizeof(text)));
+	must(!storm_auth_text(256, text, sizeof(text)));
+}
+END_TEST
+
 START_TEST(test_credential)
 {
 	struct storm_open *o = known();
@@ -662,6 +702,11 @@ START_TEST(test_credential)
 	ck_assert_int_eq(verdict(p, len), STORM_EAUTH);
 	credential_err = STORM_ENOMEM;
 	ck_assert_int_eq(verdict(p, len), STORM_ENOMEM);
+	/* its maker may know, but for what munged must have decoded */
+	credential_err = STORM_REFUSAL(STORM_EAUTH, STORM_AUTH_NO_MUNGED);
+	ck_assert_int_eq(verdict(p, len), credential_err);
+	credential_err = STORM_REFUSAL(STORM_EAUTH, storm_auth_clock(400));
+	ck_assert_int_eq(verdict(p, len), STORM_EAUTH);
 	credential_err = 0;
 	/* a payload that is not a key and a digest */
 	for (payload_cut = 1; payload_cut <= STORM_KEY_LEN + 32; payload_cut++)
@@ -995,6 +1040,7 @@ int main(void)
 	tcase_add_test(t, test_truncated);
 	tcase_add_test(t, test_tampered);
 	tcase_add_test(t, test_frame);
+	tcase_add_test(t, test_clocks_that_differ);
 	tcase_add_test(t, test_credential);
 	tcase_add_test(t, test_refused);
 	tcase_add_test(t, test_runs);

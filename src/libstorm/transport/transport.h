@@ -43,7 +43,7 @@ struct storm_transport_ops {
 	/*
 	 * The verdict on an OPEN that was received; once for each stream that
 	 * was passed to stream().  STORM_OK: accepted.  STORM_EAUTH:
-	 * sender not authenticated; send no reply.  Anything else, also a
+	 * sender not authenticated; send no reply, unless it has a reason.  Anything else, also a
 	 * STORM_REFUSAL() with an errno, is reported to the sender.
 	 */
 	void (*end_stream)(struct storm_transport *t, uint64_t stream,

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "credential.h"
+#include "src/libstorm/base/auth_reason.h"
 #include "src/libstorm/base/log_limit.h"
+#include "wire.h"
 
 static int credential_munge_encode(uint32_t agent_uid, const void *payload,
 				   size_t len, char **cred)
@@ -104,6 +106,36 @@ static bool credential_is_stale(munge_err_t rc)
 	       rc == EMUNGE_CRED_REPLAYED;
 }
 
+/*
+ * MUNGE has refused it: what the sender may know.  That munged is down is nobody's
+ * secret.  Only of an authentic credential, which is for this user, does munged say
+ * that it is too old, or of time to come.  Nothing is said of one that was decoded
+ * before.
+ */
+static int credential_refused(munge_ctx_t ctx, munge_err_t rc,
+			      const struct storm_log_source *from)
+{
+	time_t made, now;
+
+	if ((rc == EMUNGE_CRED_EXPIRED || rc == EMUNGE_CRED_REWOUND) &&
+	    !munge_ctx_get(ctx, MUNGE_OPT_ENCODE_TIME, &made) &&
+	    !munge_ctx_get(ctx, MUNGE_OPT_DECODE_TIME, &now)) {
+		storm_log_from(
+			from, STORM_LOG_ERROR,
+			"munge: credential refused: %s: the sender's clock and this host's differ by %lld s, unless somebody repeats an old one",
+			munge_strerror(rc),
+			now < made ? (long long) (made - now) :
+				     (long long) (now - made));
+		return STORM_REFUSAL(STORM_EAUTH,
+				     storm_auth_clock((int64_t) now - made));
+	}
+	storm_log_from(from, STORM_LOG_ERROR, "munge: credential refused: %s",
+		       munge_strerror(rc));
+	return rc == EMUNGE_SOCKET ?
+		       STORM_REFUSAL(STORM_EAUTH, STORM_AUTH_NO_MUNGED) :
+		       STORM_EAUTH;
+}
+
 static int credential_munge_check(const char *cred, bool stale_too,
 				  void **payload, size_t *len, uint32_t *uid,
 				  uint32_t *gid)
@@ -123,9 +155,7 @@ static int credential_munge_check(const char *cred, bool stale_too,
 		rc = EMUNGE_SUCCESS;
 	from.uid = u;
 	if (rc != EMUNGE_SUCCESS) {
-		storm_log_from(&from, STORM_LOG_ERROR,
-			       "munge: credential refused: %s",
-			       munge_strerror(rc));
+		err = credential_refused(ctx, rc, &from);
 	} else if (munge_ctx_get(ctx, MUNGE_OPT_CIPHER_TYPE, &cipher) ||
 		   cipher == MUNGE_CIPHER_NONE) {
 		storm_log_from(&from, STORM_LOG_ERROR,

@@ -16,6 +16,7 @@
 
 #include "credential.h"
 #include "open.h"
+#include "src/libstorm/base/auth_reason.h"
 #include "src/libstorm/base/log_limit.h"
 
 #define OPEN_MULTICAST 0x1
@@ -433,6 +434,27 @@ static int open_check_author(const struct storm_open *o, const uint8_t *payload,
 	return STORM_EVERSION;
 }
 
+/* MUNGE refuses the credential.  That the clocks differ is told to who made the
+ * credential and wrote the body, as all else is. */
+static int open_refused(struct storm_open *o, int err,
+			const struct open_frame *f)
+{
+	uint8_t sha[32], *payload = NULL;
+	size_t len = 0;
+
+	if (!storm_auth_is_clock(STORM_REFUSAL_SYS(err)))
+		return err;
+	open_session_of(o->body, o->body_len, sha);
+	if (storm_credential_decode_stale(o->cred, (void **) &payload, &len,
+					  &o->uid, &o->gid))
+		return STORM_EAUTH;
+	if (open_check_author(o, payload, len, f, sha))
+		err = STORM_EAUTH;
+	OPENSSL_cleanse(payload, len);
+	free(payload);
+	return err;
+}
+
 int storm_open_verify(const void *buf, size_t len, struct storm_open **out)
 {
 	struct storm_open *o = NULL;
@@ -459,8 +481,10 @@ int storm_open_verify(const void *buf, size_t len, struct storm_open **out)
 	o->body_len = f.body_len;
 	err = storm_credential_decode(o->cred, (void **) &payload, &payload_len,
 				      &o->uid, &o->gid);
-	if (err)
+	if (err) {
+		err = open_refused(o, err, &f);
 		goto fail;
+	}
 	o->session = open_session_of(o->body, o->body_len, sha);
 	err = open_check_author(o, payload, payload_len, &f, sha);
 	if (err)

@@ -336,9 +336,11 @@ int storm_nm_admit(struct storm_nm *nm, uint64_t ticket, struct storm_open *o,
 		return STORM_ECLOSED;
 	}
 	if (!o) {
-		err = err == STORM_EVERSION ? STORM_EVERSION : STORM_EAUTH;
+		if (err != STORM_EVERSION &&
+		    STORM_REFUSAL_WHY(err) != STORM_EAUTH)
+			err = STORM_EAUTH;
 		nm_stream_end(nm, stream, err);
-		return err;
+		return STORM_REFUSAL_WHY(err);
 	}
 	/* the sender is authentic: it is told, and EAUTH would tell nothing */
 	if (err == STORM_EAUTH)

@@ -21,6 +21,7 @@
 #include "src/common/xstring.h"
 
 #include "src/libstorm/base/addr.h"
+#include "src/libstorm/base/auth_reason.h"
 #include "src/libstorm/base/tree.h"
 #include "src/libstorm/transport/udp/udp_neighbours.h"
 #include "known_paths.h"
@@ -161,7 +162,7 @@ static char *step_domain_path_cause(const struct step_domain *sd,
 static char *step_domain_cause(const struct step_domain *sd,
 			       const struct storm_fault *f, bool together)
 {
-	char at[INET6_ADDRSTRLEN + 24], *text;
+	char at[INET6_ADDRSTRLEN + 24], auth[STORM_AUTH_TEXT], *text;
 
 	if ((f->why == STORM_ELOST || f->why == STORM_ETOOBIG) &&
 	    f->node < sd->count && (text = step_domain_path_cause(sd, f)))
@@ -186,6 +187,9 @@ static char *step_domain_cause(const struct step_domain *sd,
 		return xstrdup_printf(
 			"its agent speaks protocol version %d, this host version %d; install the same STORM on both and restart slurmd there",
 			f->sys, storm_protocol_version());
+	if (f->why == STORM_EAUTH &&
+	    storm_auth_text(f->sys, auth, sizeof(auth)))
+		return xstrdup(auth);
 	/* At OPEN.  An agent returns no reason to a sender that it cannot
 	 * authenticate. */
 	if (f->why == STORM_ELOST && f->sys == ECONNRESET)

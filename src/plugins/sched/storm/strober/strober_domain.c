@@ -28,6 +28,7 @@
 #include "src/storm_common/gang_map.h"
 #include "src/storm_common/node_addr.h"
 #include "src/storm_common/node_list.h"
+#include "src/libstorm/base/auth_reason.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/program/domain_private.h"
 
@@ -133,10 +134,13 @@ static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 	int sys = f->why == STORM_EVERSION ? 0 : f->sys;
 	bool news = f->node < dom.nodes &&
 		    outside_excluded(f->node, lacks ? f->sys : 0, deaf);
+	char auth[STORM_AUTH_TEXT];
 	const char *what = sys ? strerror(sys) : "";
 
 	(void) arg;
-	if (f->why == STORM_ETIME && sys == ENODATA)
+	if (f->why == STORM_EAUTH && storm_auth_text(sys, auth, sizeof(auth)))
+		what = auth;
+	else if (f->why == STORM_ETIME && sys == ENODATA)
 		what = "its agent is stopped, or hangs";
 	if (news && deaf)
 		info("node %s is excluded from gang scheduling, its jobs run all the time: no datagram from this host comes to UDP port %u there (is a firewall in between?)",

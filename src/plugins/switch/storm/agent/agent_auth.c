@@ -41,8 +41,10 @@
 /* At most so many OPENs wait to be checked.  More are refused, so a flood of
  * OPENs cannot exhaust the node's memory. */
 #define OPENS_WAITING 256
-/* Lines of a user's OPENs in the log, in a minute. */
+/* Lines of a user's OPENs in the log, in a minute; a storm check has several, and
+ * one line. */
 #define AUDITS 60
+#define AUDITS_CHECK 1
 /* Only root can send from a lower port. */
 #define PORT_OF_ROOT 1024
 
@@ -387,12 +389,16 @@ static void agent_auth_work(struct storm_job *job)
 static void agent_auth_audit(const struct storm_open_info *info,
 			     const struct storm_addr *owner, int err)
 {
-	static const char *const cause = "audit";
+	static const char *const cause = "audit", *const check = "storm check";
 	struct storm_log_source from = storm_log_uid(info->uid);
 	char text[INET6_ADDRSTRLEN], step[STORM_STEP_NAME], more[40] = "";
+	bool of_job = info->job_id != NO_VAL, checks = !of_job && !err;
 	uint32_t left;
 
-	if (!storm_log_due(cause, &from, AUDITS, storm_now(), &left))
+	if (checks)
+		memcpy(from.host, owner->ip, sizeof(from.host));
+	if (!storm_log_due(checks ? check : cause, &from,
+			   checks ? AUDITS_CHECK : AUDITS, storm_now(), &left))
 		return;
 	agent_auth_text(owner, &text);
 	if (left)
@@ -400,7 +406,8 @@ static void agent_auth_audit(const struct storm_open_info *info,
 	storm_log(STORM_LOG_INFO,
 		  "audit: OPEN by uid %u at %s for %s on %u nodes: %s%s",
 		  info->uid, text,
-		  storm_step_name(&step, info->job_id, info->step_id),
+		  of_job ? storm_step_name(&step, info->job_id, info->step_id) :
+			   check,
 		  info->count, err ? storm_strerror(err) : "accepted", more);
 }
 
