@@ -242,6 +242,8 @@ def test_strober():
 
 #: where n3 really is; slurm.conf and the hosts have another address
 CLOUD = "10.83.1.103"
+#: as sbatch and salloc set it
+ALIASES = f"n3:[{CLOUD}]:n3"
 
 #: Slurm's
 PROTOCOL = {"22.05": 38 << 8, "24.11": 42 << 8, "26.05": 45 << 8}
@@ -290,6 +292,22 @@ def test_user_cannot_say_where_a_node_is(cloud):
     cloud.clean()
 
 
+def test_sbcast_before_a_step(cloud):
+    """On 22.05 slurmctld signs nothing of addresses for sbcast: what to do is said.
+    Later releases sign them."""
+    run = cloud.run("sbcast_storm {big} /tmp/app", env={
+        "SLURM_JOB_ID": str(cloud.job), "SLURM_NODE_ALIASES": ALIASES})
+    cloud.remove("/tmp/app")
+    assert run.code == 0, str(run)
+    if number() == "22.05":
+        assert re.search(
+            rf"node n3: n\S+ does not find it at storm port {CLOUD}:8383, and "
+            "slurmctld has not signed that for this command: run a step by srun "
+            "--launch=storm on these nodes first", run.err), str(run)
+    else:
+        cloud.by_storm(run, launched=False)
+
+
 def test_cloud_node(cloud):
     """Agents believe what slurmctld has signed of where nodes are."""
     for bcast in ("", "--bcast=/tmp/app "):
@@ -301,8 +319,7 @@ def test_cloud_node(cloud):
     assert run.code == 0 and run.out == "x\n" * 3, str(run)
     cloud.by_storm(run)
     cloud.remove("/tmp/app")
-    aliases = f"n3:[{CLOUD}]:n3"        # as sbatch and salloc set it
     run = cloud.run("sbcast_storm {big} /tmp/app", env={
-        "SLURM_JOB_ID": str(cloud.job), "SLURM_NODE_ALIASES": aliases})
+        "SLURM_JOB_ID": str(cloud.job), "SLURM_NODE_ALIASES": ALIASES})
     assert run.code == 0, str(run)
     cloud.by_storm(run, launched=False)

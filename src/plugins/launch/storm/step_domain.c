@@ -89,6 +89,7 @@ static char *step_domain_take_nodes(struct step_domain *sd,
 	if (why)
 		return why;
 	step_addrs_fill(addrs, sd->nodes, sd->count, port);
+	sd->unsigned_addrs = addrs->count && !addrs->proof;
 	failed = node_addr_all(sd->nodes, sd->count, port);
 	return failed == sd->count ?
 		       NULL :

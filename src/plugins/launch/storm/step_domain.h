@@ -19,9 +19,10 @@ struct step_domain {
 	char **names;	/* by node number; count of them */
 	struct storm_node *nodes;
 	uint32_t count;
-	uint32_t radix;	   /* of the tree that they form */
-	bool opening;	   /* begun, not awaited */
-	uint16_t own_port; /* of d; 0: not known */
+	uint32_t radix;	     /* of the tree that they form */
+	bool opening;	     /* begun, not awaited */
+	uint16_t own_port;   /* of d; 0: not known */
+	bool unsigned_addrs; /* slurmctld gave some, and signed none of them */
 };
 
 /* What a domain needs besides its nodes. */

@@ -229,6 +229,10 @@ static char *step_domain_disbelief(const struct step_domain *sd, uint32_t node,
 	char at[INET6_ADDRSTRLEN + 24];
 
 	step_domain_addr_text(&sd->nodes[node].addr, at, sizeof(at));
+	if (sd->unsigned_addrs)
+		return xstrdup_printf(
+			"node %s: %s does not find it at %s, and slurmctld has not signed that for this command: run a step by srun --launch=storm on these nodes first, from which agents learn it",
+			sd->names[node], by, at);
 	return xstrdup_printf(
 		"node %s: %s does not find it at %s: slurm.conf (NodeAddr, BcastAddr), storm.conf or the name service there differs from this host's",
 		sd->names[node], by, at);
