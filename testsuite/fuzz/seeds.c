@@ -23,7 +23,7 @@
 #include "src/libstorm/transport/verbs/verbs_wire.h"
 #include "src/libstorm/wire/credential.h"
 #include "src/plugins/switch/storm/context/context.h"
-#include "src/plugins/switch/storm/local/local.h"
+#include "src/storm_common/local/local.h"
 #include "world.h"
 
 #define SEED_MAX (1 << 16)

@@ -9,7 +9,7 @@
  */
 #include "src/libstorm/base/minmax.h"
 #include "src/plugins/sched/storm/matrix/rota.h"
-#include "src/plugins/switch/storm/gang/gang_agreed.h"
+#include "src/plugins/switch/storm/agent/gang/gang_agreed.h"
 #include "testsuite/unit/unit.h"
 
 #define NODES 300

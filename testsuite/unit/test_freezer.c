@@ -604,7 +604,7 @@ START_TEST(test_group_goes_meanwhile)
 		return;
 	end();
 	for (int i = 0; i < 6000; i++) {
-		must(!freezer_group_make(&host, "1.0.goes", group));
+		must(!freezer_group_make(&host, "1.0.goes", &group));
 		f = freezer_open(FREEZER_V2, group, getpid());
 		must(f && !freezer_stop(f, false));
 		go = 0;

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/plugins/switch/storm/local/local.h"
+#include "src/storm_common/local/local.h"
 #include "unit.h"
 
 static struct local_frame out, in;

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/plugins/switch/storm/local/local.h"
+#include "src/storm_common/local/local.h"
 #include "src/plugins/switch/storm/step/step_door.h"
 #include "unit.h"
 

@@ -139,7 +139,7 @@ START_TEST(test_what_it_tells)
 	uint64_t missed[3] = { 0 };
 	uint32_t n;
 
-	/* frames, as in strober.h: two jobs' accounts, then one of these and
+	/* frames, as in strober_protocol.h: two jobs' accounts, then one of these and
 	 * another, then the strobes that node 1 has missed */
 	run("exec 1>&0\n"
 	    "p() { printf \"$1\\\\0\\\\0\\\\0\"; }\n"

@@ -14,7 +14,7 @@
 #include "src/common/xmalloc.h"
 
 #include "src/libstorm/base/thread.h"
-#include "launch_few.h"
+#include "src/storm_common/launch_few.h"
 #include "launch_module.h"
 
 static struct {

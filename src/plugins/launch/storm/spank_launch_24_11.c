@@ -29,7 +29,7 @@
 
 #include "src/common/slurm_opt.h"
 
-#include "launch_few.h"
+#include "src/storm_common/launch_few.h"
 #include "spank_launch.h"
 #include "spank_signals.h"
 

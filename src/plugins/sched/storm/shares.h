@@ -10,7 +10,7 @@
 #define STORM_SHARES_H
 
 #include "plan.h"
-#include "src/plugins/sched/storm/strober/strober.h"
+#include "src/storm_common/strober_protocol.h"
 
 struct share {
 	uint32_t job_id;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/plugins/sched/storm/strober/strober.h"
+#include "src/storm_common/strober_protocol.h"
 
 /* Start the thread that runs the strober.  SLURM_SUCCESS or SLURM_ERROR, which
  * is logged. */

@@ -19,7 +19,7 @@
 #include "src/common/log.h"
 
 #include "agent_left.h"
-#include "src/plugins/switch/storm/local/local.h"
+#include "src/storm_common/local/local.h"
 
 #define LEFT_MAX 8
 

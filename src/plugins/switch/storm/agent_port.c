@@ -18,7 +18,7 @@
 #include "src/common/xstring.h"
 
 #include "agent_port.h"
-#include "src/plugins/switch/storm/local/local.h"
+#include "src/storm_common/local/local.h"
 #include "src/storm_common/storm_conf.h"
 #include "src/libstorm/transport/udp/udp_port.h"
 

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "agent_turn.h"
-#include "src/plugins/switch/storm/local/local.h"
+#include "src/storm_common/local/local.h"
 
 #define PID_TEXT 12 /* all are of one length */
 #define LOOK 200    /* ms */

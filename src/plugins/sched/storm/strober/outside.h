@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "src/libstorm/storm.h"
-#include "strober.h"
+#include "src/storm_common/strober_protocol.h"
 
 /* A domain of so many nodes, all of which take part.  Returns 0 or an errno. */
 int outside_begin(uint32_t nodes);

@@ -26,7 +26,7 @@
 
 #include "src/storm_common/gang_map.h"
 #include "src/libstorm/storm.h"
-#include "strober.h"
+#include "src/storm_common/strober_protocol.h"
 
 /*
  * Start the clock, with neither domain nor map.  fd is where pulses arrive; it

@@ -50,7 +50,7 @@
 #include "outside.h"
 #include "storm_config.h"
 #include "strobe_clock.h"
-#include "strober.h"
+#include "src/storm_common/strober_protocol.h"
 #include "strober_domain.h"
 #include "src/storm_common/caps.h"
 #include "src/storm_common/child_log.h"

@@ -31,7 +31,7 @@
 #include "agent_libdir.h"
 #include "agent_session.h"
 #include "file_child.h"
-#include "src/plugins/switch/storm/local/local.h"
+#include "src/storm_common/local/local.h"
 #include "src/slurm/compat.h"
 #include "src/storm_common/whole_file.h"
 #include "src/libstorm/base/clock.h"

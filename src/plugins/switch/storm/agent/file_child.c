@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "src/plugins/switch/storm/local/fdpass.h"
+#include "src/storm_common/local/fdpass.h"
 #include "file_child.h"
 #include "file_nursery.h"
 #include "file_pool.h"

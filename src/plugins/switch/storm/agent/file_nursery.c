@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/plugins/switch/storm/local/fdpass.h"
+#include "src/storm_common/local/fdpass.h"
 #include "file_child.h"
 #include "file_nursery.h"
 #include "src/libstorm/base/clock.h"

@@ -16,7 +16,7 @@
 
 #include "gang_page.h"
 #include "gang_step.h"
-#include "src/plugins/switch/storm/local/local.h"
+#include "src/storm_common/local/local.h"
 
 #define PAGE_MAGIC 0x53474147u /* "SGAG" */
 #define PAGE_VERSION 4

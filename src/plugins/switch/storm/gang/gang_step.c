@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "gang_step.h"
-#include "src/plugins/switch/storm/local/local.h"
+#include "src/storm_common/local/local.h"
 #include "src/storm_common/whole_file.h"
 
 #define RECORD_MAX (2 * PATH_MAX + 192)

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "src/plugins/switch/storm/local/local.h"
+#include "src/storm_common/local/local.h"
 
 /* A step, as its OPEN names it. */
 struct step_owner {

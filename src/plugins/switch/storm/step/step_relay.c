@@ -49,7 +49,7 @@
 #include "src/common/slurm_protocol_api.h"
 #include "src/common/slurm_protocol_util.h"
 
-#include "src/plugins/switch/storm/local/local.h"
+#include "src/storm_common/local/local.h"
 #include "src/storm_common/step_protocol.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"

@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "agent_gang_private.h"
-#include "src/plugins/switch/storm/gang/gang_bill.h"
+#include "gang_bill.h"
 #include "src/libstorm/base/minmax.h"
 
 /* The agent measures only what it does itself.  The step's processes use two to

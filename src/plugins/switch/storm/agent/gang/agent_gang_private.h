@@ -38,9 +38,9 @@
 
 #include "src/plugins/switch/storm/agent/agent.h"
 #include "src/plugins/switch/storm/agent/agent_session.h"
-#include "src/plugins/switch/storm/gang/gang_agreed.h"
-#include "src/plugins/switch/storm/gang/gang_class.h"
-#include "src/plugins/switch/storm/gang/gang_grain.h"
+#include "gang_agreed.h"
+#include "gang_class.h"
+#include "gang_grain.h"
 #include "src/plugins/switch/storm/gang/gang_page.h"
 #include "src/plugins/switch/storm/gang/gang_stand.h"
 #include "src/plugins/switch/storm/gang/gang_step.h"

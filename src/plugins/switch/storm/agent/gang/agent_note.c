@@ -18,7 +18,7 @@
 
 #include "src/plugins/switch/storm/agent/agent.h"
 #include "agent_note.h"
-#include "src/plugins/switch/storm/local/local.h"
+#include "src/storm_common/local/local.h"
 #include "src/storm_common/whole_file.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/protocol/nm/nm.h"

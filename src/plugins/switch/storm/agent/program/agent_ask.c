@@ -15,7 +15,7 @@
 
 #include "agent_ask.h"
 #include "src/plugins/switch/storm/gang/gang_page.h"
-#include "src/plugins/switch/storm/local/local.h"
+#include "src/storm_common/local/local.h"
 #include "src/libstorm/base/clock.h"
 
 #define SOCKETS STORM_RUNDIR "/*/agent.sock"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "src/plugins/switch/storm/agent/agent.h"
-#include "src/plugins/switch/storm/agent/agent_contract.h"
+#include "src/storm_common/agent_contract.h"
 #include "agent_stats.h"
 #include "src/plugins/switch/storm/agent/gang/agent_gang.h"
 #include "src/storm_common/no_gang.h"

@@ -11,7 +11,7 @@
 
 #include "src/common/slurm_opt.h"
 
-#include "src/storm_common/storm_conf.h"
+#include "storm_conf.h"
 
 /* storm.conf, which is read once.  NULL: something in it is wrong, and STORM's
  * launch says what. */

@@ -1,5 +1,5 @@
 /*
- * strober.h - the frames that slurmctld's plugin and its child, the strober,
+ * strober_protocol.h - the frames that slurmctld's plugin and its child, the strober,
  * exchange over a stream socket, which is the child's standard input.  Integers
  * are in host byte order: both are of one build and on one host.
  *
@@ -8,8 +8,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#ifndef STORM_STROBER_H
-#define STORM_STROBER_H
+#ifndef STORM_STROBER_PROTOCOL_H
+#define STORM_STROBER_PROTOCOL_H
 
 #include <stdint.h>
 
