@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/libstorm/sim/launcher.h"
-#include "src/libstorm/sim/model.h"
+#include "src/storm_sim/model/launcher.h"
+#include "src/storm_sim/model/model.h"
 
 #define NODES_MAX 16384
 #define TABLE3_MAX 4096

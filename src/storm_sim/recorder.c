@@ -13,7 +13,7 @@
 #include "src/libstorm/base/minmax.h"
 #include "src/libstorm/protocol/nm/nm_private.h"
 #include "src/libstorm/protocol/owner/owner_private.h"
-#include "src/libstorm/sim/sim_private.h"
+#include "src/storm_sim/engine/sim_private.h"
 
 /* Room for data of one datagram, of some, of many. */
 size_t recorder_segment_len(uint32_t segment)

@@ -8,7 +8,7 @@
 #define RECORDER_H
 
 #include "history.h"
-#include "src/libstorm/sim/sim.h"
+#include "src/storm_sim/engine/sim.h"
 
 /* Places of the history.  A file is not a place: it is never read. */
 #define RECORDER_SEGMENTS 3

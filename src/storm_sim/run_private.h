@@ -13,7 +13,7 @@
 #include "run.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
-#include "src/libstorm/sim/sim.h"
+#include "src/storm_sim/engine/sim.h"
 
 /* A transfer or a comparison that was issued. */
 struct issued {

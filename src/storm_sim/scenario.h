@@ -10,7 +10,7 @@
 
 #include <json-c/json.h>
 
-#include "src/libstorm/sim/model.h"
+#include "src/storm_sim/model/model.h"
 #include "src/libstorm/storm.h"
 
 #define SCENARIO_LAUNCHES STORM_REPORT_KINDS

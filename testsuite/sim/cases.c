@@ -12,7 +12,7 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/protocol/owner/owner_private.h"
-#include "src/libstorm/sim/sim.h"
+#include "src/storm_sim/engine/sim.h"
 
 struct told { /* what the owner reported */
 	bool opened, open_ok;

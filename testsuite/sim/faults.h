@@ -9,7 +9,7 @@
 
 #include "src/libstorm/base/chance.h"
 #include "src/storm_sim/history.h"
-#include "src/libstorm/sim/sim.h"
+#include "src/storm_sim/engine/sim.h"
 
 enum fault_kind {
 	FAULT_LOSS,  /* ppm, from now on */

@@ -19,7 +19,7 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/protocol/owner/owner_private.h"
-#include "src/libstorm/sim/sim.h"
+#include "src/storm_sim/engine/sim.h"
 #include "src/libstorm/wire/wire.h"
 
 #define OPS 40

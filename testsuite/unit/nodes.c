@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "nodes.h"
-#include "src/libstorm/sim/sim_private.h" /* its credentials: no MUNGE */
+#include "src/storm_sim/engine/sim_private.h" /* its credentials: no MUNGE */
 
 #define PORT 18400
 

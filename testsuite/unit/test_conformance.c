@@ -871,8 +871,10 @@ START_TEST(test_superseded)
 	must(transfer(NULL, &to, "new", 3, NULL) == STORM_DONE);
 	storm_domain_destroy(old);
 	must(transfer(NULL, &to, "new", 3, NULL) == STORM_DONE);
-	for (uint32_t i = 0; i < NODES; i++)
-		must(!memory[i][0] && !memcmp(memory[i] + 10, "new", 3));
+	for (uint32_t i = 0; i < NODES; i++) {
+		must(!memory[i][0]);
+		must(!memcmp(memory[i] + 10, "new", 3));
+	}
 }
 END_TEST
 

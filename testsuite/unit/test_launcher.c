@@ -6,8 +6,8 @@
  */
 #include <math.h>
 
-#include "src/libstorm/sim/launcher.h"
-#include "src/libstorm/sim/model.h"
+#include "src/storm_sim/model/launcher.h"
+#include "src/storm_sim/model/model.h"
 #include "unit.h"
 
 #define LAUNCHERS 5

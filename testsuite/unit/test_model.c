@@ -6,7 +6,7 @@
  */
 #include <math.h>
 
-#include "src/libstorm/sim/model.h"
+#include "src/storm_sim/model/model.h"
 #include "src/libstorm/storm.h"
 #include "unit.h"
 

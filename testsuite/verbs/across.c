@@ -26,7 +26,7 @@
 #include "src/libstorm/program/domain_private.h" /* and counters */
 #include "src/libstorm/transport/driver.h"
 #include "src/libstorm/program/node_private.h"
-#include "src/libstorm/sim/sim_private.h" /* its credentials: no MUNGE */
+#include "src/storm_sim/engine/sim_private.h" /* its credentials: no MUNGE */
 #include "src/libstorm/storm.h"
 
 #define PORT 18400

@@ -10,7 +10,7 @@
 #ifndef STORM_SIM_H
 #define STORM_SIM_H
 
-#include "model.h"
+#include "src/storm_sim/model/model.h"
 #include "src/libstorm/protocol/nm/nm.h"
 #include "src/libstorm/protocol/owner/owner.h"
 
