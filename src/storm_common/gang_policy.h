@@ -3,7 +3,7 @@
  * words in storm.conf, and their numbers in the map.
  *
  * What a policy does in slurmctld and in the strober is in
- * src/plugins/sched/storm/matrix/policy.h, by these numbers.
+ * src/gang/policy.h, by these numbers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -12,7 +12,7 @@
  */
 #include "fuzz.h"
 #include "src/storm_common/gang_map.h"
-#include "src/plugins/sched/storm/matrix/rota.h"
+#include "src/storm_strober/rota.h"
 
 static void must_be_map(const struct gang_map *m)
 {

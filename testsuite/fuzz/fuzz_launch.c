@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "world.h"
-#include "src/plugins/switch/storm/agent/agent_launch.c"
+#include "src/storm_agent/agent_launch.c"
 
 static struct agent_io *dead;
 

@@ -18,7 +18,7 @@
 
 /* what HELLO brings becomes the agent's stderr: ours is the fuzzer's */
 #define dup3(from, to, flags) ((void) (from), (void) (to), (void) (flags))
-#include "src/plugins/switch/storm/agent/program/agent_local.c"
+#include "src/storm_agent/main/agent_local.c"
 #undef dup3
 
 #define MADE 0x1  /* the head is right */

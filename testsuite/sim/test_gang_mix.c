@@ -6,7 +6,7 @@
  *
  *   test_gang_mix [--nodes N] [--jobs N] [--policy WORD] [SEED...]
  *
- * The policy (src/plugins/sched/storm/matrix/policy.h) is gang, unless one is named.
+ * The policy (src/gang/policy.h) is gang, unless one is named.
  * The same seed gives the same mix, to the last strobe.  Each run prints a checksum
  * of its trace at the end.
  *
@@ -42,7 +42,7 @@
 #include "src/libstorm/base/minmax.h"
 #include "src/libstorm/base/idset.h"
 #include "src/plugins/sched/storm/plan.h"
-#include "src/plugins/sched/storm/matrix/rota.h"
+#include "src/storm_strober/rota.h"
 
 #define ZONES 2
 #define ROWS 64 /* of a zone, with those that were resumed */

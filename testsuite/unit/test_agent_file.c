@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/plugins/switch/storm/agent/file_child.h"
-#include "src/plugins/switch/storm/agent/file_nursery.h"
-#include "src/plugins/switch/storm/agent/file_pool.h"
+#include "src/storm_agent/files/file_child.h"
+#include "src/storm_agent/files/file_nursery.h"
+#include "src/storm_agent/files/file_pool.h"
 #include "src/libstorm/wire/seal.h"
 #include "unit.h"
 

@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "src/plugins/switch/storm/agent_turn.h"
+#include "src/storm_agent/home/agent_turn.h"
 #include "unit.h"
 
 static char dir[64];

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "src/libstorm/base/idset.h"
-#include "src/plugins/sched/storm/strober/deaf.h"
-#include "src/plugins/sched/storm/strober/outside.h"
+#include "src/storm_strober/deaf.h"
+#include "src/storm_strober/outside.h"
 #include "unit.h"
 
 #define NODES 1000

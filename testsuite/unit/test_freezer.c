@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/plugins/switch/storm/gang/freezer.h"
+#include "src/gang/freezer.h"
 #include "src/storm_common/caps.h"
 #include "unit.h"
 

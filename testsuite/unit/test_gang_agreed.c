@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "src/plugins/switch/storm/agent/gang/gang_agreed.h"
+#include "src/storm_agent/turns/gang_agreed.h"
 #include "unit.h"
 
 #define QUANTUM (10 * STORM_MS)

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "src/libstorm/base/clock.h"
-#include "src/plugins/switch/storm/agent/gang/gang_bill.h"
+#include "src/storm_agent/turns/gang_bill.h"
 #include "unit.h"
 
 #define QUANTUM (10 * STORM_MS)

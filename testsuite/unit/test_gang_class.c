@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "src/libstorm/base/clock.h"
-#include "src/plugins/switch/storm/agent/gang/gang_class.h"
+#include "src/storm_agent/turns/gang_class.h"
 #include "unit.h"
 
 #define TURN (10 * STORM_MS)

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "src/libstorm/base/clock.h"
-#include "src/plugins/switch/storm/agent/gang/gang_grain.h"
+#include "src/storm_agent/turns/gang_grain.h"
 #include "unit.h"
 
 /* So many turns of 10 ms, in which a rank computes for `work` us and waits for

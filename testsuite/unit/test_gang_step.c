@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #include "src/libstorm/base/clock.h"
-#include "src/plugins/switch/storm/gang/gang_guard.h"
-#include "src/plugins/switch/storm/gang/gang_page.h"
-#include "src/plugins/switch/storm/gang/gang_stand.h"
-#include "src/plugins/switch/storm/gang/gang_step.h"
-#include "src/plugins/switch/storm/step/step_guard.h"
+#include "src/gang/gang_guard.h"
+#include "src/gang/gang_page.h"
+#include "src/gang/gang_stand.h"
+#include "src/gang/gang_step.h"
+#include "src/stepd/step_guard.h"
 #include "src/storm_common/whole_file.h"
 #include "small_disk.h"
 #include "unit.h"

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "src/plugins/sched/storm/matrix/maps.h"
+#include "src/storm_strober/maps.h"
 #include "unit.h"
 
 static struct maps m;

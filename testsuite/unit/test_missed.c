@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "src/libstorm/base/idset.h"
-#include "src/plugins/sched/storm/strober/missed.h"
+#include "src/storm_strober/missed.h"
 #include "unit.h"
 
 #define NODES 1000

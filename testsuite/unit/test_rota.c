@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "src/plugins/sched/storm/matrix/rota.h"
+#include "src/storm_strober/rota.h"
 #include "unit.h"
 
 #define MS STORM_MS

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/plugins/switch/storm/gang/freezer_private.h"
-#include "src/plugins/switch/storm/gang/senders.h"
+#include "src/gang/freezer_private.h"
+#include "src/gang/senders.h"
 #include "unit.h"
 
 #define USER 20001

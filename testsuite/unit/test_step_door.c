@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "src/storm_common/local/local.h"
-#include "src/plugins/switch/storm/step/step_door.h"
+#include "src/stepd/step_door.h"
 #include "unit.h"
 
 #define TASKS 3

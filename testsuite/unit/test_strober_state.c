@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "src/libstorm/storm.h"
-#include "src/plugins/sched/storm/strober/strober_state.h"
+#include "src/storm_strober/strober_state.h"
 #include "small_disk.h"
 #include "unit.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "matrix_private.h"
-#include "rows.h"
+#include "src/gang/rows.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/sorted.h"
 

@@ -46,7 +46,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "policy.h"
+#include "src/gang/policy.h"
 #include "src/libstorm/storm.h"
 
 #define MATRIX_ROWS_MAX 256

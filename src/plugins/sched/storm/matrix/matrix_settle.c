@@ -15,7 +15,7 @@
 
 #include "exchange.h"
 #include "matrix_private.h"
-#include "rows.h"
+#include "src/gang/rows.h"
 #include "src/libstorm/base/idset.h"
 
 #define BUDGET 20000	  /* tries of one search */
