@@ -14,11 +14,8 @@
 #include "src/libstorm/base/step_name.h"
 #include "nm_private.h"
 
-#define SIGN_UNHEARD (350 * STORM_MS)
 #define SAID_AGAIN (5 * STORM_MS)   /* a child that old news has missed it */
 #define DIRECT_TIME (2 * STORM_SEC) /* to the owner, past a silent parent */
-#define UNACKED_EVERY (150 * STORM_MS)
-#define CALM_AFTER (60 * STORM_SEC) /* since heartbeats were missing */
 
 /* ------------------------------------------------------------ from the owner --- */
 
@@ -413,35 +410,9 @@ static uint64_t nm_owner_silence(const struct nm_session *s)
 	       3 * s->open->heartbeat;
 }
 
-/* How often the parent is to hear of this node.  Two missing heartbeats show that
- * datagrams are lost; what is said here may be, too.  Strobes would hide that. */
-static uint64_t nm_sign_every(struct nm_session *s, uint64_t now)
-{
-	uint64_t every;
-
-	if (now >= s->heard.at + 5 * s->open->heartbeat / 2)
-		s->heard.calm_at = now + CALM_AFTER;
-	every = storm_sign_every(s->open->dead_timeout, s->open->heartbeat,
-				 s->open->cluster || now < s->heard.calm_at);
-	/* that nothing reaches it, who is above it sees by this */
-	return s->heard.cast.version ? every : storm_min(every, SIGN_UNHEARD);
-}
-
-/* A report is a sign of life, too.  But only a STATUS repeats what may have been
- * lost, so reports put it off only once. */
-static uint64_t nm_sign_due(const struct nm_session *s, uint64_t every)
-{
-	uint64_t last = storm_max(s->status.sent_at, s->report.sent_at);
-
-	return s->member.out_epoch ?
-		       STORM_NEVER :
-		       storm_min(last + every, s->status.sent_at + 2 * every);
-}
-
 static uint64_t nm_session_tick(struct nm_session *s, uint64_t now)
 {
-	uint64_t sign_every = nm_sign_every(s, now);
-	uint64_t next = s->heard.at + nm_owner_silence(s), t;
+	uint64_t next = s->heard.at + nm_owner_silence(s);
 
 	if (now >= next && !s->open->cluster) {
 		struct storm_log_source from = storm_log_uid(s->open->uid);
@@ -464,36 +435,10 @@ static uint64_t nm_session_tick(struct nm_session *s, uint64_t now)
 	next = storm_min(next, nm_cluster_tick(s, now));
 	next = storm_min(next, nm_excluded_tick(s, now));
 	next = storm_min(next, nm_children_check(s, now));
-	t = nm_sign_due(s, sign_every);
-	if (now >= t) {
-		nm_status_update(s, true, now);
-		t = now + sign_every;
-	}
-	next = storm_min(next, t);
 	next = storm_min(next, nm_repair_tick(s, now));
 	next = storm_min(next, nm_request_tick(s, now));
 	next = storm_min(next, nm_report_tick(s, now));
-	t = nm_report_overdue(s);
-	if (now >= t) {
-		t = s->status.sent_at + UNACKED_EVERY;
-		if (now >= t) {
-			nm_status_update(s, true, now);
-			t = now + UNACKED_EVERY;
-		}
-	}
-	next = storm_min(next, t);
-	if (now >= s->status.refine_at) {
-		s->status.refine_at = STORM_NEVER;
-		nm_status_update(s, false, now);
-	}
-	next = storm_min(next, s->status.refine_at);
-	if (now >= s->status.again_at)
-		nm_status_update(s, true, now);
-	next = storm_min(next, s->status.again_at);
-	if (s->xfer.mapped && s->xfer.phase == STORM_PHASE_BEGUN) {
-		nm_status_update(s, false, now);
-		next = storm_min(next, now + PROGRESS_EVERY);
-	}
+	next = storm_min(next, nm_status_tick(s, now));
 	return next;
 }
 

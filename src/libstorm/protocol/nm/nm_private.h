@@ -357,11 +357,12 @@ bool nm_memory_fits(const struct nm_session *s, uint64_t bytes);
 void nm_memory_check(struct nm_session *s, uint64_t now);
 
 /* nm_status.c */
-#define PROGRESS_EVERY (20 * STORM_MS) /* while data come, at the most */
 /* JOIN, to the owner itself; or just a sign that asks for its state. */
 void nm_status_join(struct nm_session *s, uint64_t now);
 /* Send STATUS to the parent: now, if there is news or asked is set. */
 void nm_status_update(struct nm_session *s, bool asked, uint64_t now);
+/* Its timers; the time of the next one. */
+uint64_t nm_status_tick(struct nm_session *s, uint64_t now);
 
 /* nm_xfer.c */
 void nm_xfer_begin(struct nm_session *s, struct storm_begin *b, uint64_t now);

@@ -10,6 +10,10 @@
 #include "src/libstorm/base/minmax.h"
 #include "nm_private.h"
 
+#define PROGRESS_EVERY (20 * STORM_MS) /* while data come, at the most */
+#define SIGN_UNHEARD (350 * STORM_MS)
+#define UNACKED_EVERY (150 * STORM_MS)
+#define CALM_AFTER (60 * STORM_SEC)  /* since heartbeats were missing */
 #define REFINE_AFTER (20 * STORM_MS) /* an answer that named late nodes */
 #define PHASE_AGAIN (4 * STORM_MS)   /* where datagrams are lost */
 #define GONE_EVERY (20 * STORM_MS)   /* news of those that are lost */
@@ -315,4 +319,81 @@ void nm_status_join(struct nm_session *s, uint64_t now)
 	storm_link_send(&s->link, STORM_MSG_STATUS, 0, 0, body, n,
 			&s->open->owner, 1);
 	storm_status_free(&st);
+}
+
+/* ------------------------------------------------------------------ timers --- */
+
+/* How often the parent is to hear of this node.  Two missing heartbeats show that
+ * datagrams are lost; what is said here may be, too.  Strobes would hide that. */
+static uint64_t nm_status_every(struct nm_session *s, uint64_t now)
+{
+	uint64_t every;
+
+	if (now >= s->heard.at + 5 * s->open->heartbeat / 2)
+		s->heard.calm_at = now + CALM_AFTER;
+	every = storm_sign_every(s->open->dead_timeout, s->open->heartbeat,
+				 s->open->cluster || now < s->heard.calm_at);
+	/* that nothing reaches it, who is above it sees by this */
+	return s->heard.cast.version ? every : storm_min(every, SIGN_UNHEARD);
+}
+
+/* A report is a sign of life, too.  But only a STATUS repeats what may have been
+ * lost, so reports put it off only once. */
+static uint64_t nm_status_due(const struct nm_session *s, uint64_t every)
+{
+	uint64_t last = storm_max(s->status.sent_at, s->report.sent_at);
+
+	return s->member.out_epoch ?
+		       STORM_NEVER :
+		       storm_min(last + every, s->status.sent_at + 2 * every);
+}
+
+/* The next sign of life. */
+static uint64_t nm_status_sign(struct nm_session *s, uint64_t now)
+{
+	uint64_t every = nm_status_every(s, now), at = nm_status_due(s, every);
+
+	if (now < at)
+		return at;
+	nm_status_update(s, true, now);
+	return now + every;
+}
+
+/* The owner's acknowledgement of a report is overdue: ask for it. */
+static uint64_t nm_status_overdue(struct nm_session *s, uint64_t now)
+{
+	uint64_t at = nm_report_overdue(s);
+
+	if (now < at)
+		return at;
+	at = s->status.sent_at + UNACKED_EVERY;
+	if (now < at)
+		return at;
+	nm_status_update(s, true, now);
+	return now + UNACKED_EVERY;
+}
+
+/* A file is on its way: news of how far it has come. */
+static uint64_t nm_status_progress(struct nm_session *s, uint64_t now)
+{
+	if (!s->xfer.mapped || s->xfer.phase != STORM_PHASE_BEGUN)
+		return STORM_NEVER;
+	nm_status_update(s, false, now);
+	return now + PROGRESS_EVERY;
+}
+
+uint64_t nm_status_tick(struct nm_session *s, uint64_t now)
+{
+	uint64_t next = nm_status_sign(s, now);
+
+	next = storm_min(next, nm_status_overdue(s, now));
+	if (now >= s->status.refine_at) {
+		s->status.refine_at = STORM_NEVER;
+		nm_status_update(s, false, now);
+	}
+	next = storm_min(next, s->status.refine_at);
+	if (now >= s->status.again_at)
+		nm_status_update(s, true, now);
+	next = storm_min(next, s->status.again_at);
+	return storm_min(next, nm_status_progress(s, now));
 }
