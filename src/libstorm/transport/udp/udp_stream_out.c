@@ -26,6 +26,8 @@
 #define ALIVE_AFTER (300 * STORM_MS)
 #define ALIVE_ANSWER (500 * STORM_MS) /* within which one that runs does */
 #define ALIVE_AGAIN STORM_SEC
+/* ... and so long after the last of the other agents has taken its OPEN */
+#define ALIVE_OTHERS (300 * STORM_MS)
 /* rcmd(3) uses the same: few daemons have them */
 #define PORT_OF_ROOT_MIN 600
 #define PORTS_OF_ROOT (1024 - PORT_OF_ROOT_MIN)
@@ -190,6 +192,8 @@ static void stream_out_end(struct storm_udp *u, struct udp_stream_out *s,
 	else
 		u->out_waiting--;
 	stream_out_free(u, s);
+	if (!why)
+		u->out_closed_at = storm_now();
 	if (u->out_waiting && u->out_active < UDP_STREAMS_OUT) {
 		next = stream_out_next(u);
 		u->out_waiting--;
@@ -372,7 +376,8 @@ static void stream_out_again(struct storm_udp *u, struct udp_stream_out *s)
 }
 
 /* An agent that is stopped, or hangs, keeps its sender waiting. */
-static bool stream_out_is_dead(struct udp_stream_out *s, uint64_t now)
+static bool stream_out_is_dead(const struct storm_udp *u,
+			       struct udp_stream_out *s, uint64_t now)
 {
 	bool said = s->alive_said;
 
@@ -391,7 +396,11 @@ static bool stream_out_is_dead(struct udp_stream_out *s, uint64_t now)
 	} else if (s->alive_said && !said) {
 		s->alive_at = now + ALIVE_ANSWER;
 	}
-	return s->alive_fd >= 0 && s->alive_said && now >= s->alive_at;
+	if (s->alive_fd < 0 || !s->alive_said || now < s->alive_at)
+		return false;
+	/* hosts that all share a busy machine are slow together */
+	s->alive_at = u->out_closed_at + ALIVE_OTHERS;
+	return now >= s->alive_at;
 }
 
 void storm_udp_streams_out_due(struct storm_udp *u, uint64_t now)
@@ -405,7 +414,7 @@ void storm_udp_streams_out_due(struct storm_udp *u, uint64_t now)
 			stream_out_failed(u, out, out->err);
 		else if (out->deadline <= now)
 			stream_out_end(u, out, STORM_ETIME, 0);
-		else if (stream_out_is_dead(out, now))
+		else if (stream_out_is_dead(u, out, now))
 			stream_out_end(u, out, STORM_ETIME, ENODATA);
 		else if (out->src.fd >= 0 && out->again_at <= now &&
 			 !stream_out_is_connected(out))
