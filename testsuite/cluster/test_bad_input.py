@@ -304,13 +304,13 @@ def of_version(tmp_path, version):
     for path in build.rglob("*.P*o"):
         path.write_text("")
     for directory, what in (("libstorm", "all"),
-                            ("plugins/switch/storm", "storm_agent")):
+                            ("storm_agent", "storm_agent")):
         subprocess.run(
             [TOP / "contribs" / "prepare", "run", "--build-dir", build, "--",
              "make", "-C", build / "src" / directory, what,
              f"CPPFLAGS=-DSTORM_WIRE_VERSION={version}"],
             check=True, timeout=600)
-    return build / "src/plugins/switch/storm/storm_agent"
+    return build / "src/storm_agent/storm_agent"
 
 
 def replace_agent(cluster, node, program):

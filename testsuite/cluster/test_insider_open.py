@@ -310,6 +310,31 @@ def test_why_munge_refuses(cluster, insider):
     assert "storm" not in says()
 
 
+def test_audit(cluster, insider):
+    """Before test_log, after which a user's lines are not shown for a while."""
+    nodes = addresses(cluster)
+    own = address(cluster, "login")
+    uid = cluster.root("id -u other").strip()
+    # n3 is not in this list
+    opens(cluster, insider, "good", nodes[2], nodes[0], own, 2, 1)
+
+    def audited(line):
+        # slurmd writes what its agent says
+        until(lambda: re.search(line, cluster.lab.log("n3", "slurmd")), line)
+
+    audited(rf"audit: OPEN by uid {uid} at {re.escape(own)} for step 1\.0 on "
+            "2 nodes: not allowed\n")
+    run = cluster.srun("-N8 -n8 {do} say x")
+    cluster.by_storm(run)
+    audited(r"audit: OPEN by uid 20001 at .* on 8 nodes: accepted\n")
+    run = cluster.run("sbcast_storm -f {do} /tmp/audited",
+                      env={"SLURM_JOB_ID": str(cluster.job)})
+    assert run.code == 0, str(run)
+    cluster.remove("/tmp/audited")
+    audited(rf"audit: OPEN by uid 20001 at \S+ for job {cluster.job} on 8 "
+            "nodes: accepted\n")
+
+
 def test_log(cluster, insider):
     """A thousand OPENs of each kind: some lines, and a count."""
     nodes = addresses(cluster)
@@ -352,30 +377,6 @@ def test_path_in_log(cluster):
     for _ in range(20):
         send("/nonexistent" + ("/" + "a" * 200) * 18 + "/z")
     assert len(cluster.lab.log("n1", "slurmd")[size:]) < 20000
-
-
-def test_audit(cluster, insider):
-    nodes = addresses(cluster)
-    own = address(cluster, "login")
-    uid = cluster.root("id -u other").strip()
-    # n3 is not in this list
-    opens(cluster, insider, "good", nodes[2], nodes[0], own, 2, 1)
-
-    def audited(line):
-        # slurmd writes what its agent says
-        until(lambda: re.search(line, cluster.lab.log("n3", "slurmd")), line)
-
-    audited(rf"audit: OPEN by uid {uid} at {re.escape(own)} for step 1\.0 on "
-            "2 nodes: not allowed\n")
-    run = cluster.srun("-N8 -n8 {do} say x")
-    cluster.by_storm(run)
-    audited(r"audit: OPEN by uid 20001 at .* on 8 nodes: accepted\n")
-    run = cluster.run("sbcast_storm -f {do} /tmp/audited",
-                      env={"SLURM_JOB_ID": str(cluster.job)})
-    assert run.code == 0, str(run)
-    cluster.remove("/tmp/audited")
-    audited(rf"audit: OPEN by uid 20001 at \S+ for job {cluster.job} on 8 "
-            "nodes: accepted\n")
 
 
 def test_root_of_a_user_namespace(cluster, insider):
