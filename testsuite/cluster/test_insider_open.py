@@ -311,12 +311,13 @@ def test_why_munge_refuses(cluster, insider):
 
 
 def test_audit(cluster, insider):
-    """Before test_log, after which a user's lines are not shown for a while."""
+    """Of a user for whom no other test has used up the lines of a minute."""
     nodes = addresses(cluster)
     own = address(cluster, "login")
-    uid = cluster.root("id -u other").strip()
+    uid = cluster.root("id -u user").strip()
     # n3 is not in this list
-    opens(cluster, insider, "good", nodes[2], nodes[0], own, 2, 1)
+    opens(cluster, insider, "good", nodes[2], nodes[0], own, 2, 1,
+          user="user")
 
     def audited(line):
         # slurmd writes what its agent says
