@@ -768,6 +768,36 @@ static void hears_no_multicast(uint32_t node)
 	end_domain(r);
 }
 
+/* A node that does not run for a while says nothing of multicasts in an epoch that
+ * begins meanwhile.  The others get strobes by them, also those below it. */
+static void silent_in_an_epoch(void)
+{
+	struct run run = { .random = 1 }, *r = &run;
+	struct storm_sim_conf c = { .nodes = 20,
+				    .cluster = 77,
+				    .mtu = 1472,
+				    .multicast = true,
+				    .bandwidth = 125e6,
+				    .latency = 50 * STORM_US };
+
+	storm_settings_default(&c.set);
+	c.set.radix = 3;
+	begin_domain(r, &c);
+	write_to_all(r, STORM_SEC);
+	storm_sim_crash(r->sim, 19);
+	storm_sim_run(r->sim, 35 * STORM_SEC / 10, NULL, NULL);
+	storm_sim_pause(r->sim, 0, 45 * STORM_SEC / 10);
+	CHECK(storm_sim_run(r->sim, 4 * STORM_SEC, is_out, r), "n20 is in");
+	for (int i = 0; i < 20; i++) {
+		strobe(r);
+		for (uint32_t n = 1; n < 19; n++)
+			CHECK(strobed(r, n), "n%u: no strobe", n + 1);
+		storm_sim_run(r->sim, STORM_SEC / 5, NULL, NULL);
+	}
+	CHECK(storm_sim_owner(r->sim)->send.multicast, "not by multicast");
+	end_domain(r);
+}
+
 static void quiet(enum storm_log_level level, const char *msg)
 {
 	if (getenv("STORM_VERBOSE"))
@@ -794,6 +824,7 @@ int main(int argc, char **argv)
 		hears_nothing(places[i], false);
 		hears_no_multicast(places[i]);
 	}
+	silent_in_an_epoch();
 	for (uint64_t seed = first; seed < first + n; seed++)
 		schedule(seed);
 	printf("%llu schedules of the cluster domain, no violation\n",

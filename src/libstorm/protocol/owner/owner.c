@@ -203,7 +203,7 @@ static uint64_t owner_tick_beat(struct storm_owner *o, uint64_t now)
 	owner_cast_state_whole(o);
 	o->beat_at = now + o->conf.set.heartbeat;
 	if (owner_is_cluster(o)) {
-		owner_try_multicast(o);
+		owner_try_multicast(o, now);
 		owner_invite_some(o, now);
 	}
 	return o->beat_at;

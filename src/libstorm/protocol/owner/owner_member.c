@@ -557,13 +557,15 @@ void owner_admit(struct storm_owner *o, uint64_t now)
 }
 
 /* With multicast that some node does not hear any more all goes down the tree.  In a
- * new epoch, too, it takes some time until all have said that they do. */
-static void owner_doubt_multicast(struct storm_owner *o)
+ * new epoch, too, it takes some time until all have said that they do.  One that is
+ * silent says nothing of that, and down the tree nothing would pass it. */
+static void owner_doubt_multicast(struct storm_owner *o, uint64_t now)
 {
-	o->send.deaf_beats =
-		o->tree.members && !(o->sum.flags & STORM_STATUS_MCAST) ?
-			o->send.deaf_beats + 1 :
-			0;
+	bool deaf = o->tree.members && !o->members.overdue.count &&
+		    owner_overdue_settled(o, now) &&
+		    !(o->sum.flags & STORM_STATUS_MCAST);
+
+	o->send.deaf_beats = deaf ? o->send.deaf_beats + 1 : 0;
 	if (o->send.deaf_beats < DEAF_BEATS)
 		return;
 	o->send.deaf_beats = 0;
@@ -584,12 +586,12 @@ static void owner_trust_multicast(struct storm_owner *o)
 }
 
 /* Multicast that did not reach all is tried again with every heartbeat. */
-void owner_try_multicast(struct storm_owner *o)
+void owner_try_multicast(struct storm_owner *o, uint64_t now)
 {
 	if (!o->conf.set.multicast)
 		return;
 	if (o->send.multicast)
-		owner_doubt_multicast(o);
+		owner_doubt_multicast(o, now);
 	else if (o->tree.members && o->sum.flags & STORM_STATUS_MCAST &&
 		 !o->operations.first)
 		owner_trust_multicast(o);

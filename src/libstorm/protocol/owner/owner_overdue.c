@@ -31,7 +31,7 @@ static void owner_overdue_report(struct storm_owner *o,
 
 /* In a new epoch nodes have new parents, which know only after a while which of
  * their children are silent: until then no node is reported as back. */
-static bool owner_overdue_settled(const struct storm_owner *o, uint64_t now)
+bool owner_overdue_settled(const struct storm_owner *o, uint64_t now)
 {
 	const struct storm_settings *set = &o->conf.set;
 	const struct storm_detector unknown = { 0 };

@@ -359,7 +359,7 @@ int owner_superseded(struct storm_owner *o, uint64_t now);
 void owner_exclude_fresh(struct storm_owner *o, uint64_t now);
 /* Send OPEN to some of the nodes outside, in turn. */
 void owner_invite_some(struct storm_owner *o, uint64_t now);
-void owner_try_multicast(struct storm_owner *o);
+void owner_try_multicast(struct storm_owner *o, uint64_t now);
 /* Notify a member that does not know that it is one. */
 void owner_welcome(struct storm_owner *o, uint32_t node);
 /* Between two operations: make the nodes that have sent JOIN members. */
@@ -368,6 +368,8 @@ void owner_admit(struct storm_owner *o, uint64_t now);
 /* owner_overdue.c */
 /* Report nodes that are overdue now, or no longer; when to call again. */
 uint64_t owner_overdue(struct storm_owner *o, uint64_t now);
+/* Has the epoch lasted so long that silent nodes are known to be overdue? */
+bool owner_overdue_settled(const struct storm_owner *o, uint64_t now);
 
 /* owner_request.c */
 /* A node asks for an operation, by its own number.  True: it is in the
