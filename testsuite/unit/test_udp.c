@@ -925,6 +925,22 @@ START_TEST(test_stream_stopped)
 }
 END_TEST
 
+/* While this process does not run, others on its machine may not either. */
+START_TEST(test_stream_stopped_together)
+{
+	struct storm_addr a;
+	int fd = raw_listen(&a);
+
+	ck_assert_int_eq(stream_to(&a, 3, 4, "open", 4), 0);
+	ck_assert(until(TAILQ_FIRST(&owner.u->out)->alive_said));
+	usleep(700000);
+	storm_udp_poll(owner.u);
+	ck_assert_uint_eq(owner.failures, 0);
+	ck_assert(until(owner.failures == 1));
+	close(fd);
+}
+END_TEST
+
 /* An agent that runs may take its time: it is asked again and again. */
 START_TEST(test_stream_waits_for_munge)
 {
@@ -1638,6 +1654,7 @@ static Suite *udp_suite(void)
 	tcase_add_test(t, test_stream_lost_syn);
 	tcase_add_test(t, test_stream_segments);
 	tcase_add_test(t, test_stream_stopped);
+	tcase_add_test(t, test_stream_stopped_together);
 	tcase_add_test(t, test_stream_waits_for_munge);
 	tcase_add_test(t, test_stream_reset);
 	tcase_add_test(t, test_stream_verdict);

@@ -182,6 +182,7 @@ struct storm_udp {
 	struct udp_streams_out out;
 	uint32_t in_count, out_active, out_waiting; /* in: half-read */
 	uint64_t out_closed_at; /* when the last OPEN was taken */
+	uint64_t out_due_at; /* the last look at their timers; 0: there were none */
 	uint32_t held_count;
 	size_t held_bytes, out_bytes;
 	uint16_t out_port; /* of root's ports, the last that was used */

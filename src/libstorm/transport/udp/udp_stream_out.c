@@ -116,6 +116,8 @@ static void stream_out_free(struct storm_udp *u, struct udp_stream_out *s)
 	if (s->alive_fd >= 0)
 		close(s->alive_fd);
 	TAILQ_REMOVE(&u->out, s, link);
+	if (TAILQ_EMPTY(&u->out))
+		u->out_due_at = 0;
 	u->out_bytes -= s->len;
 	free(s);
 }
@@ -375,11 +377,16 @@ static void stream_out_again(struct storm_udp *u, struct udp_stream_out *s)
 	stream_out_start(u, s);
 }
 
-/* An agent that is stopped, or hangs, keeps its sender waiting. */
+/* An agent that is stopped, or hangs, keeps its sender waiting.  late: ns for which
+ * this process did not run; perhaps the agent, on the same machine, did not either. */
 static bool stream_out_is_dead(const struct storm_udp *u,
-			       struct udp_stream_out *s, uint64_t now)
+			       struct udp_stream_out *s, uint64_t late,
+			       uint64_t now)
 {
 	bool said = s->alive_said;
+
+	if (s->alive_at)
+		s->alive_at += late;
 
 	if (s->alive_fd < 0) {
 		if (!s->alive_at || now < s->alive_at)
@@ -405,8 +412,11 @@ static bool stream_out_is_dead(const struct storm_udp *u,
 
 void storm_udp_streams_out_due(struct storm_udp *u, uint64_t now)
 {
+	uint64_t due = u->out_due_at + 2 * TIMER_PERIOD;
+	uint64_t late = u->out_due_at && now > due ? now - due : 0;
 	struct udp_stream_out *out, *next;
 
+	u->out_due_at = now;
 	/* a handler appends new streams, which are not due yet */
 	for (out = TAILQ_FIRST(&u->out); out; out = next) {
 		next = TAILQ_NEXT(out, link);
@@ -414,12 +424,14 @@ void storm_udp_streams_out_due(struct storm_udp *u, uint64_t now)
 			stream_out_failed(u, out, out->err);
 		else if (out->deadline <= now)
 			stream_out_end(u, out, STORM_ETIME, 0);
-		else if (stream_out_is_dead(u, out, now))
+		else if (stream_out_is_dead(u, out, late, now))
 			stream_out_end(u, out, STORM_ETIME, ENODATA);
 		else if (out->src.fd >= 0 && out->again_at <= now &&
 			 !stream_out_is_connected(out))
 			stream_out_again(u, out);
 	}
+	if (TAILQ_EMPTY(&u->out)) /* the timer rests */
+		u->out_due_at = 0;
 }
 
 void storm_udp_streams_out_fini(struct storm_udp *u)
