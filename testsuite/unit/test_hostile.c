@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include "src/libstorm/base/auth_reason.h"
 #include "src/libstorm/wire/cast.h"
 #include "src/libstorm/wire/reports.h"
 #include "src/libstorm/wire/status.h"
@@ -751,6 +752,34 @@ START_TEST(test_says_a_node_is_bad)
 }
 END_TEST
 
+/* What is relayed in a later epoch has an old credential: that is no fault of clocks. */
+START_TEST(test_old_credential)
+{
+	for (uint32_t later = 0; later < 2; later++) {
+		const struct storm_fault *f;
+		struct nm_session *s;
+		struct hostile t;
+		uint32_t child;
+
+		begin(&t, 1);
+		child = begin_of(&t, 1000);
+		s = t.w.nm->sessions;
+		s->link.epoch += later;
+		storm_nm_stream_failed(t.w.nm, t.w.session, child, STORM_EAUTH,
+				       storm_auth_clock(43200), t.w.now);
+		f = &s->tree.fault[0];
+		ck_assert_uint_eq(s->tree.nfaults, 1);
+		ck_assert_int_eq(f->why, later ? STORM_ELOST : STORM_EAUTH);
+		ck_assert_int_eq(f->sys,
+				 later ? ECONNRESET : storm_auth_clock(43200));
+		s->link.epoch -= later;
+		say_flags(&t, STORM_CAST_CLOSING);
+		world_destroy(&t.w);
+		owner_goes(&t);
+	}
+}
+END_TEST
+
 /* A user that the host does not admit cannot strobe; an admitted one can. */
 START_TEST(test_strobe_refused)
 {
@@ -850,6 +879,7 @@ int main(void)
 	tcase_add_test(t, test_repairs_end);
 	tcase_add_test(t, test_repairs_of_its_own);
 	tcase_add_test(t, test_says_a_node_is_bad);
+	tcase_add_test(t, test_old_credential);
 	tcase_add_test(t, test_strobe_refused);
 	tcase_add_test(t, test_cluster_refused);
 	tcase_add_loop_test(t, test_nonsense, 0, unit_runs(40));

@@ -3,8 +3,10 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <errno.h>
 #include <stdlib.h>
 
+#include "src/libstorm/base/auth_reason.h"
 #include "src/libstorm/base/minmax.h"
 #include "nm_private.h"
 
@@ -147,6 +149,12 @@ void storm_nm_stream_failed(struct storm_nm *nm, uint64_t session,
 		return;
 	if (why == STORM_EACCES)
 		sys = storm_child_disbelieves(&s->tree.shape, node, sys);
+	/* of a later epoch: its credential is as old as the domain */
+	if (why == STORM_EAUTH && storm_auth_is_clock(sys) &&
+	    s->link.epoch != s->open->epoch) {
+		why = STORM_ELOST;
+		sys = ECONNRESET;
+	}
 	if (why == STORM_ELOST && nm_known_connection(sys))
 		nm_known_add(s, node, sys, now);
 	if (nm_child_lost(s, node, why, sys))
