@@ -71,6 +71,24 @@ START_TEST(test_many_sources)
 }
 END_TEST
 
+/* A user from many hosts leaves room for others. */
+START_TEST(test_many_hosts)
+{
+	struct storm_log_source from = storm_log_uid(7);
+	uint32_t left, logged = 0;
+
+	for (uint8_t i = 1; i < 100; i++) {
+		from.host[15] = i;
+		logged += storm_log_due(one, &from, 1, now, &left);
+	}
+	ck_assert_uint_le(logged, 9);
+	for (uint32_t i = 0; i < 10; i++) {
+		from = storm_log_uid(100 + i);
+		must(storm_log_due(one, &from, 1, now, &left));
+	}
+}
+END_TEST
+
 static int lines;
 
 static void count(enum storm_log_level level, const char *msg)
@@ -141,6 +159,7 @@ int main(void)
 	tcase_add_test(t, test_once_a_minute);
 	tcase_add_test(t, test_several_a_minute);
 	tcase_add_test(t, test_many_sources);
+	tcase_add_test(t, test_many_hosts);
 	tcase_add_test(t, test_volume);
 	tcase_add_test(t, test_step_names);
 	tcase_add_test(t, test_text_of_others);

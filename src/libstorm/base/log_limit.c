@@ -14,6 +14,7 @@
 
 #define ENTRIES 64
 #define SHARED 16 /* of them, for the sources that have no entry of their own */
+#define HOSTS 8	  /* of a user, that have entries of their own */
 #define MINUTE (60 * STORM_SEC)
 
 struct log_entry {
@@ -62,14 +63,37 @@ static struct log_entry *log_entry_among(int first, int last, const char *cause,
 	return idle;
 }
 
+/* Other hosts from which the user has entries in this minute. */
+static int log_entries_of(const struct log_entry *but, uint64_t now)
+{
+	static const struct storm_log_source none;
+	int n = 0;
+
+	for (int i = SHARED; i < ENTRIES; i++) {
+		const struct log_entry *e = &table.entry[i];
+
+		n += e != but && !log_entry_idle(e, now) &&
+		     e->from.uid == but->from.uid &&
+		     memcmp(e->from.host, none.host, sizeof(none.host)) != 0;
+	}
+	return n;
+}
+
 static struct log_entry *log_entry_of(const char *cause,
 				      const struct storm_log_source *from,
 				      uint64_t now)
 {
 	static const struct storm_log_source others = { .uid = UINT32_MAX };
+	struct storm_log_source user = { .uid = from->uid };
 	struct log_entry *e =
 		log_entry_among(SHARED, ENTRIES, cause, from, now);
 
+	/* a new one, and one user must not have all of them */
+	if (e && !e->since && log_entries_of(e, now) >= HOSTS &&
+	    memcmp(from->host, user.host, sizeof(user.host)) != 0) {
+		e->cause = NULL;
+		e = log_entry_among(SHARED, ENTRIES, cause, &user, now);
+	}
 	return e ? e : log_entry_among(0, SHARED, cause, &others, now);
 }
 
