@@ -79,6 +79,7 @@ void deaf_news_clear(struct deaf_news *news)
 	storm_idset_clear(&news->deaf);
 	storm_idset_clear(&news->back);
 	storm_idset_clear(&news->mute);
+	storm_idset_clear(&news->gone);
 }
 
 void deaf_suspect(struct deaf *d, const struct storm_idset *mute)
@@ -102,7 +103,7 @@ static void deaf_look_again(struct deaf *d, const struct deaf_view *v,
 	    deaf_ask(v, &P, STORM_LT, mark, QUESTIONS, &f, asked) ||
 	    deaf_drop(&P, &f.no) || deaf_drop(&P, &f.unknown) ||
 	    storm_idset_union(&sure, &d->is) || storm_idset_union(&sure, &P) ||
-	    deaf_drop(&sure, &f.no) || deaf_drop(&P, &d->is) ||
+	    deaf_drop(&sure, &f.no) ||
 	    storm_idset_minus(&P, &f.mute, &news->deaf) ||
 	    storm_idset_minus(&P, &news->deaf, &news->mute))
 		goto out; /* no memory: it is found later */
@@ -155,7 +156,10 @@ unsigned int deaf_look(struct deaf *d, const struct deaf_view *v,
 		storm_idset_clear(&d->mute);
 		return 0;
 	}
-	/* of those that have left another part knows */
+	/* of those that have left another part knows, and nothing is known of them
+	 * when they return */
+	if (storm_idset_minus(&d->is, v->in, &news->gone))
+		return 0;
 	storm_idset_keep(&d->suspects, v->in);
 	storm_idset_keep(&d->is, v->in);
 	storm_idset_keep(&d->mute, v->in);

@@ -35,11 +35,13 @@ struct deaf_view {
 	void *arg;
 };
 
-/* Initialize it to zeroes, and clear it. */
+/* Initialize it to zeroes, and clear it.  Who is deaf is in it at each look that asks:
+ * a node that has joined since the last one may have been told to hear. */
 struct deaf_news {
 	struct storm_idset deaf; /* hear no strobe ... */
 	struct storm_idset mute; /* ... nor answer */
 	struct storm_idset back; /* hear them, or none is sent */
+	struct storm_idset gone; /* were deaf, and are silent or no members */
 };
 
 /* Look once.  Returns how many questions were asked; an error of memory changes

@@ -226,6 +226,7 @@ static void missed_listen(const struct storm_idset *in, bool all)
 
 	deaf_look(&g.deaf, &v, &news);
 	missed_tell(&news.back, MISSED_BACK);
+	missed_tell(&news.gone, MISSED_GONE);
 	missed_tell(&news.deaf, MISSED_DEAF);
 	missed_tell(&news.mute, MISSED_MUTE);
 	deaf_news_clear(&news);

@@ -31,6 +31,7 @@ unsigned int missed_round(uint64_t *count, uint32_t nodes, uint32_t *first,
  */
 enum missed_what {
 	MISSED_BACK, /* it hears strobes again, or none are sent */
+	MISSED_GONE, /* it was said to hear none, and that is not known now */
 	MISSED_DEAF, /* it hears none */
 	MISSED_MUTE, /* ... nor anything else: it answers no question */
 };
@@ -40,7 +41,7 @@ struct missed_ops {
 	uint64_t (*number)(void);
 	/* Which members are not silent, into the empty *in.  0 or an error. */
 	int (*inside)(struct storm_idset *in);
-	/* What is new of a member. */
+	/* What is new of a member; that it hears none, also again. */
 	void (*tell)(uint32_t node, enum missed_what what);
 };
 

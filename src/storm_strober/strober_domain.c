@@ -157,11 +157,14 @@ static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 /* No strobe comes to a member, or does so again. */
 static void strober_domain_on_deaf(uint32_t node, enum missed_what what)
 {
-	bool deaf = what != MISSED_BACK;
-	bool over = !deaf && !strober_domain_number();
+	bool deaf = what == MISSED_DEAF || what == MISSED_MUTE;
+	bool over = what == MISSED_BACK && !strober_domain_number();
 
-	if (!outside_deaf(node, deaf, over))
-		;
+	if (!outside_deaf(node, deaf, over)) {
+		if (deaf)
+			return; /* it is said again */
+	} else if (what == MISSED_GONE)
+		; /* another line says where it is */
 	else if (what == MISSED_BACK)
 		info("strobes come to node %s again, at UDP port %u",
 		     dom.name[node], dom.set.port);

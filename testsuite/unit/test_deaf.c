@@ -65,7 +65,8 @@ static unsigned int look(bool all)
 
 static bool quiet(void)
 {
-	return !news.deaf.count && !news.back.count && !news.mute.count;
+	return !news.deaf.count && !news.back.count && !news.mute.count &&
+	       !news.gone.count;
 }
 
 static bool only(const struct storm_idset *set, uint32_t node)
@@ -113,11 +114,12 @@ START_TEST(test_one_is_deaf)
 	must(look(true) <= 25 && quiet()); /* once is not enough */
 	must(look(false) == 1 && only(&news.deaf, 777));
 	must(!news.back.count && !news.mute.count);
-	/* it alone is asked, and the others as before */
-	must(look(false) == 1 && quiet());
-	must(look(true) == 2 && quiet());
+	/* it alone is asked, and the others as before; and it is said again, as it
+	 * may have joined anew */
+	must(look(false) == 1 && only(&news.deaf, 777));
+	must(look(true) == 2 && only(&news.deaf, 777));
 	blocked[777] = false;
-	must(look(false) == 1 && quiet()); /* that was before */
+	must(look(false) == 1 && only(&news.deaf, 777)); /* that was before */
 	must(look(false) == 1 && only(&news.back, 777));
 	must(!look(false) && look(true) == 1 && quiet());
 	end();
@@ -156,13 +158,13 @@ START_TEST(test_no_answer)
 	must(look(true) == 2 && quiet());
 	must(look(false) == 1 && only(&news.mute, 3) && !news.deaf.count);
 	must(only(&deaf.mute, 3) && only(&deaf.is, 3));
-	/* it is said once */
-	must(look(false) == 1 && quiet() && only(&deaf.mute, 3));
+	must(look(false) == 1 && only(&news.mute, 3) && only(&deaf.mute, 3));
 	/* it is excluded, and nobody asks it */
 	storm_idset_clear(&in);
 	must(!storm_idset_add(&in, 0, 2));
 	must(!storm_idset_add(&in, 4, NODES - 1));
-	must(look(true) == 1 && quiet() && !look(false) && !deaf.mute.count);
+	must(look(true) == 1 && only(&news.gone, 3) && !news.mute.count);
+	must(!look(false) && quiet() && !deaf.mute.count);
 	/* another question showed it */
 	mute[8] = true;
 	must(!storm_idset_add(&one, 8, 8));
@@ -171,7 +173,7 @@ START_TEST(test_no_answer)
 	storm_idset_clear(&one);
 	must(!storm_idset_add(&one, 3, 3));
 	deaf_suspect(&deaf, &one);
-	must(look(false) == 1 && quiet());
+	must(look(false) == 1 && only(&news.mute, 8));
 	/* it answers, and has strobes, or has none */
 	mute[8] = false;
 	must(look(false) == 1 && only(&news.back, 8) && !deaf.mute.count);
@@ -180,7 +182,7 @@ START_TEST(test_no_answer)
 	look(false);
 	must(only(&news.mute, 9));
 	mute[9] = false;
-	must(look(false) == 1 && quiet() && !deaf.mute.count);
+	must(look(false) == 1 && only(&news.deaf, 9) && !deaf.mute.count);
 	must(only(&deaf.is, 9));
 	storm_idset_clear(&one);
 	end();
@@ -261,6 +263,65 @@ START_TEST(test_all_are_deaf)
 }
 END_TEST
 
+/* What a look finds, to where slurmctld has it from. */
+static void told(void)
+{
+	const struct storm_idset *sets[] = { &news.back, &news.gone, &news.deaf,
+					     &news.mute };
+
+	for (int k = 0; k < 4; k++)
+		for (uint32_t n = 0; n < NODES; n++)
+			if (storm_idset_has(sets[k], n))
+				outside_deaf(n, k > 1, false);
+}
+
+static void look_and_tell(bool all)
+{
+	storm_idset_clear(&in);
+	must(!outside_others(&in));
+	look(all);
+	told();
+}
+
+static bool shown(uint32_t node)
+{
+	static struct strober_outside out[NODES];
+	uint32_t n = outside_get(out);
+
+	return n == 1 && out[0].node == node && out[0].deaf;
+}
+
+/* It was silent meanwhile, or has another agent, and hears strobes or does not: what
+ * is shown is so. */
+START_TEST(test_deaf_and_away)
+{
+	static struct strober_outside out[NODES];
+	bool joins = _i & 1, heals = _i & 2;
+
+	begin();
+	must(!outside_begin(NODES));
+	blocked[6] = true;
+	for (int i = 0; i < 4; i++)
+		look_and_tell(i == 2);
+	must(shown(6));
+	if (joins) { /* between two looks, with an epoch of its own */
+		outside_excluded(6, 0, false);
+		outside_joined(6);
+		number = 2 * EPOCH;
+		heard[6] = 0;
+	} else {
+		outside_overdue(6, false);
+		look_and_tell(false);
+		outside_overdue(6, true);
+	}
+	blocked[6] = !heals;
+	for (int i = 0; i < 4; i++)
+		look_and_tell(i == 2);
+	must(heals ? !outside_get(out) : shown(6));
+	end();
+}
+END_TEST
+
 START_TEST(test_outside)
 {
 	struct strober_outside out[3];
@@ -310,6 +371,7 @@ int main(void)
 	tcase_add_test(t, test_no_strobes);
 	tcase_add_loop_test(t, test_random, 0, unit_runs(40));
 	tcase_add_test(t, test_all_are_deaf);
+	tcase_add_loop_test(t, test_deaf_and_away, 0, 4);
 	tcase_add_test(t, test_outside);
 	suite_add_tcase(s, t);
 	return unit_main(s);
