@@ -4,18 +4,18 @@
  * The agent is the network side of the Node Manager (paper section 2.2), a
  * child process of slurmd.  The main loop's thread owns everything in struct
  * agent.  Worker threads do what may block and return the result to it.  Only
- * the thread that takes strobes shares more: gang/agent_strobe.h.
+ * the thread that takes strobes shares more: turns/agent_strobe.h.
  *
  * The parts, from the top down.  A part calls only parts below it:
  *
- *  program/
+ *  main/
  *	storm_agent.c	the program: starts and stops the parts
  *	agent_loop.c	the main loop
  *	agent_nm.c	the Node Manager's callbacks, and the network
  *	agent_flood.c	what a flood may cost
  *	agent_local.c	the local socket
  *	agent_stats.c	the counters as JSON
- *  gang/
+ *  turns/
  *	agent_gang*.c	this node's part in gang scheduling
  *	agent_strobe.c	the thread that takes strobes, and agent_gate.c
  *	agent_poll.c	polls for strobes, if the agent has CPUs of its own
@@ -34,7 +34,7 @@
  *	agent_worker.c	threads for what may block
  *	agent_io.c	descriptors
  *
- * Two files do not use struct agent: program/agent_ask.c (--stats, --trace)
+ * Two files do not use struct agent: main/agent_ask.c (--stats, --trace)
  * queries a running agent, and agent_container.c runs in the agent's children.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -72,7 +72,7 @@ struct agent_slurmd {
 	bool looking;			 /* the name service was asked */
 	_Atomic unsigned int lifelines;
 	_Atomic pid_t pid;     /* of the latest slurmd */
-	_Atomic bool look;     /* tell it to look at the page of gang/ */
+	_Atomic bool look;     /* tell it to look at the page of src/gang */
 	uint64_t orphan_until; /* end then, without a lifeline; or 0 */
 };
 
@@ -86,7 +86,7 @@ struct agent_away {
 	uint64_t since;		  /* when reading old input began, or 0 */
 };
 
-/* See program/agent_flood.c. */
+/* See main/agent_flood.c. */
 struct agent_flood {
 	uint64_t allowed, counted_at; /* refused datagrams; when counted */
 	uint64_t resume_at; /* the network is not read until then; 0 */
@@ -95,7 +95,7 @@ struct agent_flood {
 	size_t sessions;
 };
 
-/* See program/agent_neighbours.c. */
+/* See main/agent_neighbours.c. */
 struct agent_neighbours {
 	uint64_t look_at, fulls, full_at; /* full_at: seen last; 0: it is not */
 	bool looked;
