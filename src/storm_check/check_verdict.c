@@ -95,7 +95,7 @@ char *check_verdict(const struct check_answer *a, uint16_t port,
 			"its agent refuses this user or this host's addresses: compare slurm.conf and storm.conf (Port, AllowUsers, AllowHosts) on both hosts; its log has the reason");
 	case STORM_EBUSY:
 		return verdict_text(
-			"its agent has no session left for this user: try again later; see SessionsMax and UserSessionsMax in storm.conf(5)");
+			"its agent has no session left for this user: try again later; see MaxSessions and MaxUserSessions in storm.conf(5)");
 	case STORM_ETIME:
 		return verdict_text(
 			"its host is up, and its agent gives no answer: it is stopped, or hangs: run storm check there");
