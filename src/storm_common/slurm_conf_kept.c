@@ -96,19 +96,18 @@ static char *slurm_conf_text(const char *path)
 
 char *slurm_conf_kept_init(const char *dir)
 {
-	char *path = xstrdup(getenv("SLURM_CONF")), *kept, *text;
+	char *path = xstrdup(getenv("SLURM_CONF")), *kept, *text = NULL;
 
 	if (!path) {
 		slurm_conf_init(NULL);
 		return NULL;
 	}
-	text = slurm_conf_text(path);
 	kept = xstrdup_printf("%s/" KEPT, dir);
 	if (slurm_conf_try()) {
+		/* between the two: what is kept was good */
+		text = slurm_conf_text(path);
 		slurm_conf_init(NULL);
 	} else {
-		free(text);
-		text = NULL;
 		setenv("SLURM_CONF", kept, 1);
 		if (access(kept, R_OK) || !slurm_conf_try())
 			setenv("SLURM_CONF", path, 1);
