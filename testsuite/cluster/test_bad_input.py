@@ -303,7 +303,8 @@ def of_version(tmp_path, version):
     # what depends on what; ccache can make these paths relative
     for path in build.rglob("*.P*o"):
         path.write_text("")
-    for directory, what in ("libstorm", "all"), ("storm_agent", "storm_agent"):
+    for directory, what in (("libstorm", "all"), ("storm_common", "all"),
+                            ("storm_agent", "storm_agent")):
         subprocess.run(
             [TOP / "contribs" / "prepare", "run", "--build-dir", build, "--",
              "make", "-C", build / "src" / directory, what,

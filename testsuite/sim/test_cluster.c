@@ -786,12 +786,13 @@ static void silent_in_an_epoch(void)
 	write_to_all(r, STORM_SEC);
 	storm_sim_crash(r->sim, 19);
 	storm_sim_run(r->sim, 35 * STORM_SEC / 10, NULL, NULL);
-	storm_sim_pause(r->sim, 0, 45 * STORM_SEC / 10);
+	/* not above n20: it would say nothing of that */
+	storm_sim_pause(r->sim, 1, 45 * STORM_SEC / 10);
 	CHECK(storm_sim_run(r->sim, 4 * STORM_SEC, is_out, r), "n20 is in");
 	for (int i = 0; i < 20; i++) {
 		strobe(r);
-		for (uint32_t n = 1; n < 19; n++)
-			CHECK(strobed(r, n), "n%u: no strobe", n + 1);
+		for (uint32_t n = 0; n < 19; n++)
+			CHECK(n == 1 || strobed(r, n), "n%u: no strobe", n + 1);
 		storm_sim_run(r->sim, STORM_SEC / 5, NULL, NULL);
 	}
 	CHECK(storm_sim_owner(r->sim)->send.multicast, "not by multicast");
