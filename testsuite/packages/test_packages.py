@@ -200,6 +200,10 @@ def test_stopped_agent(hosts):
     done = hosts.srun("--launch=storm", "--bcast=/tmp/h", "hostname")
     assert sorted(done.stdout.split()) == ["n1", "n2"] or "n1" in done.stderr, done
     another_agent(hosts, "n1", old)
+    # n1 is remembered, until a step that Slurm launches finds that it answers
+    until(lambda: "falling back" not in hosts.srun(
+        "--launch=storm", "--bcast=/tmp/h", "hostname").stderr,
+        "n1 to be forgotten")
     launches_by_storm(hosts)
 
 
