@@ -53,19 +53,6 @@ static void deaf_move(struct storm_idset *to, struct storm_idset *from)
 	memset(from, 0, sizeof(*from));
 }
 
-/* Into *set: it without those of less. */
-static int deaf_drop(struct storm_idset *set, const struct storm_idset *less)
-{
-	struct storm_idset rest = { 0 };
-	int err = storm_idset_minus(set, less, &rest);
-
-	if (err)
-		return err;
-	storm_idset_clear(set);
-	*set = rest;
-	return 0;
-}
-
 void deaf_clear(struct deaf *d)
 {
 	storm_idset_clear(&d->suspects);
@@ -101,9 +88,9 @@ static void deaf_look_again(struct deaf *d, const struct deaf_view *v,
 	if (storm_idset_union(&P, &d->suspects) ||
 	    storm_idset_union(&P, &d->is) ||
 	    deaf_ask(v, &P, STORM_LT, mark, QUESTIONS, &f, asked) ||
-	    deaf_drop(&P, &f.no) || deaf_drop(&P, &f.unknown) ||
+	    storm_idset_drop(&P, &f.no) || storm_idset_drop(&P, &f.unknown) ||
 	    storm_idset_union(&sure, &d->is) || storm_idset_union(&sure, &P) ||
-	    deaf_drop(&sure, &f.no) ||
+	    storm_idset_drop(&sure, &f.no) ||
 	    storm_idset_minus(&P, &f.mute, &news->deaf) ||
 	    storm_idset_minus(&P, &news->deaf, &news->mute))
 		goto out; /* no memory: it is found later */
@@ -125,8 +112,8 @@ static void deaf_look_at_all(struct deaf *d, const struct deaf_view *v,
 	struct deaf_found f = { 0 }, none = { 0 };
 	struct storm_idset P = { 0 };
 
-	if (storm_idset_union(&P, v->in) || deaf_drop(&P, &d->suspects) ||
-	    deaf_drop(&P, &d->is))
+	if (storm_idset_union(&P, v->in) ||
+	    storm_idset_drop(&P, &d->suspects) || storm_idset_drop(&P, &d->is))
 		goto out;
 	deaf_ask(v, &P, STORM_GE, mark, QUESTIONS, &f, asked);
 	storm_idset_union(&d->suspects, &f.no);

@@ -11,7 +11,6 @@ int questions_is_so(struct questions *q, struct storm_idset *P,
 {
 	while (P->count && q->left) {
 		struct storm_outcome out = { 0 };
-		struct storm_idset rest = { 0 };
 		enum storm_compare c;
 		uint64_t had = storm_idset_size(P);
 
@@ -25,10 +24,8 @@ int questions_is_so(struct questions *q, struct storm_idset *P,
 		storm_outcome_clear(&out);
 		if (c != STORM_FAILED)
 			return c == STORM_TRUE;
-		if (storm_idset_minus(P, &q->mute, &rest))
+		if (storm_idset_drop(P, &q->mute))
 			return -1;
-		storm_idset_clear(P);
-		*P = rest;
 		if (storm_idset_size(P) == had)
 			return -1; /* it failed, and names no node */
 	}

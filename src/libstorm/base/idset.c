@@ -115,21 +115,29 @@ int storm_idset_minus(const struct storm_idset *a, const struct storm_idset *b,
 	return STORM_OK;
 }
 
-int storm_idset_keep(struct storm_idset *s, const struct storm_idset *other)
+int storm_idset_drop(struct storm_idset *s, const struct storm_idset *other)
 {
-	struct storm_idset drop = { 0 }, kept = { 0 };
-	int err = storm_idset_minus(s, other, &drop);
+	struct storm_idset rest = { 0 };
+	int err = storm_idset_minus(s, other, &rest);
 
-	if (!err)
-		err = storm_idset_minus(s, &drop, &kept);
-	storm_idset_clear(&drop);
 	if (err) {
-		storm_idset_clear(&kept);
+		storm_idset_clear(&rest);
 		return err;
 	}
 	storm_idset_clear(s);
-	*s = kept;
+	*s = rest;
 	return STORM_OK;
+}
+
+int storm_idset_keep(struct storm_idset *s, const struct storm_idset *other)
+{
+	struct storm_idset drop = { 0 };
+	int err = storm_idset_minus(s, other, &drop);
+
+	if (!err)
+		err = storm_idset_drop(s, &drop);
+	storm_idset_clear(&drop);
+	return err;
 }
 
 bool storm_idset_has(const struct storm_idset *s, uint32_t id)

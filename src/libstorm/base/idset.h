@@ -16,6 +16,8 @@ int storm_idset_minus(const struct storm_idset *a, const struct storm_idset *b,
 		      struct storm_idset *out);
 /* s = what is in both s and other. */
 int storm_idset_keep(struct storm_idset *s, const struct storm_idset *other);
+/* s = s without other. */
+int storm_idset_drop(struct storm_idset *s, const struct storm_idset *other);
 bool storm_idset_covers(const struct storm_idset *s,
 			const struct storm_idset *other);
 /* Reduce s to max ranges or fewer, max at least 1.  It closes the smallest

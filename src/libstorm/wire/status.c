@@ -371,22 +371,16 @@ static int status_drop_late(struct storm_idset *late,
 			    const struct storm_tree *t, uint32_t node,
 			    const struct storm_idset *named)
 {
-	struct storm_idset sub = { 0 }, here = { 0 }, left = { 0 };
+	struct storm_idset sub = { 0 }, here = { 0 };
 	int err = storm_tree_subtree(t, node, &sub);
 
 	if (!err)
 		err = storm_idset_minus(&sub, named, &here);
 	if (!err)
-		err = storm_idset_minus(late, &here, &left);
+		err = storm_idset_drop(late, &here);
 	storm_idset_clear(&sub);
 	storm_idset_clear(&here);
-	if (err) {
-		storm_idset_clear(&left);
-		return err;
-	}
-	storm_idset_clear(late);
-	*late = left;
-	return 0;
+	return err;
 }
 
 void storm_status_merge_round(struct storm_status *into,

@@ -335,17 +335,13 @@ static void agent_local_accept(struct agent *a, struct agent_io *io,
 static void agent_local_forget(struct storm_idset *told, const uint32_t *id,
 			       uint32_t n)
 {
-	struct storm_idset acked = { 0 }, rest = { 0 };
+	struct storm_idset acked = { 0 };
 	int err = 0;
 
 	for (uint32_t i = 0; i < n && !err; i++)
 		err = storm_idset_add(&acked, id[i], id[i]);
-	if (!err && !storm_idset_minus(told, &acked, &rest)) {
-		storm_idset_clear(told);
-		*told = rest;
-	} else {
-		storm_idset_clear(&rest);
-	}
+	if (!err)
+		storm_idset_drop(told, &acked);
 	storm_idset_clear(&acked);
 }
 

@@ -482,7 +482,7 @@ bool owner_newborn(struct storm_owner *o, const struct storm_header *h,
 uint64_t owner_invite_returned(struct storm_owner *o, uint64_t now)
 {
 	struct owner_returning *r = &o->returning;
-	struct storm_idset done = { 0 }, rest = { 0 };
+	struct storm_idset done = { 0 };
 	int n = 0;
 
 	if (!r->nodes.count || now < r->answer_at)
@@ -499,10 +499,7 @@ uint64_t owner_invite_returned(struct storm_owner *o, uint64_t now)
 	if (!r->answered.count)
 		r->answered_at = now;
 	storm_idset_union(&r->answered, &done);
-	if (!storm_idset_minus(&r->nodes, &done, &rest)) {
-		storm_idset_clear(&r->nodes);
-		r->nodes = rest;
-	}
+	storm_idset_drop(&r->nodes, &done);
 	storm_idset_clear(&done);
 	r->answer_at = now + INVITED_EVERY;
 	return r->nodes.count ? r->answer_at : STORM_NEVER;

@@ -116,19 +116,14 @@ static void owner_open_blame_silent(struct storm_owner *o,
 {
 	for (uint32_t i = 0; i < o->children; i++) {
 		const struct storm_child *c = &o->child[i];
-		struct storm_idset below = { 0 }, rest = { 0 };
+		struct storm_idset below = { 0 };
 
 		if (!c->heard ||
 		    now < c->last_heard + o->conf.set.open_timeout / 2)
 			continue;
 		storm_faults_add(&o->faults, c->node, STORM_ELOST, 0);
-		if (!storm_tree_subtree(&o->tree, c->node, &below) &&
-		    !storm_idset_minus(late, &below, &rest)) {
-			storm_idset_clear(late);
-			*late = rest;
-		} else {
-			storm_idset_clear(&rest);
-		}
+		if (!storm_tree_subtree(&o->tree, c->node, &below))
+			storm_idset_drop(late, &below);
 		storm_idset_clear(&below);
 	}
 }
