@@ -650,6 +650,22 @@ void case_cut_paths(void)
 					 node == 13 ? 199 : node, multicast);
 }
 
+/* All nodes get a file within `limit` ns. */
+static void file_arrives(struct storm_sim *sim, struct told *t,
+			 const uint8_t *data, size_t size, uint64_t limit)
+{
+	const struct storm_target to = { .kind = STORM_TARGET_FILE,
+					 .path = "/tmp/app",
+					 .mode = 0755 };
+
+	storm_owner_xfer(storm_sim_owner(sim), NULL, &to, data, size, t,
+			 storm_sim_now(sim));
+	storm_sim_called(sim, STORM_NO_NODE);
+	CHECK(storm_sim_run(sim, limit, has_ended, t) &&
+		      t->out.state == STORM_DONE,
+	      "the file: ended %u, state %d", t->ended, t->out.state);
+}
+
 /* No path takes long datagrams upwards. A file arrives though much of it is lost,
  * and reports of more than fits a datagram. */
 void case_long_up(void)
@@ -662,9 +678,6 @@ void case_long_up(void)
 				    .loss_ppm = 100000,
 				    .latency = 50 * STORM_US,
 				    .multicast = true };
-	struct storm_target to = { .kind = STORM_TARGET_FILE,
-				   .path = "/tmp/app",
-				   .mode = 0755 };
 	struct storm_idset up = { 0 }, all = { 0 };
 	struct told t = { 0 };
 	struct storm_sim *sim;
@@ -675,12 +688,7 @@ void case_long_up(void)
 	storm_idset_add(&up, 0, NODES - 1);
 	storm_idset_add(&all, 0, NODES);
 	storm_sim_filter(sim, &up, &all, 1200, 3600 * STORM_SEC);
-	storm_owner_xfer(storm_sim_owner(sim), NULL, &to, data, sizeof(data),
-			 &t, storm_sim_now(sim));
-	storm_sim_called(sim, STORM_NO_NODE);
-	CHECK(storm_sim_run(sim, 20 * STORM_SEC, has_ended, &t) &&
-		      t.out.state == STORM_DONE,
-	      "the file: ended %u, state %d", t.ended, t.out.state);
+	file_arrives(sim, &t, data, sizeof(data), 20 * STORM_SEC);
 	for (uint32_t i = 0; i < NODES; i++)
 		for (uint32_t k = 0; k < CODES; k++)
 			report_one(sim, i, EXITED, 1 + i * CODES + k,
@@ -706,9 +714,6 @@ void case_long_by_the_group(void)
 				    .loss_ppm = 20000,
 				    .latency = 50 * STORM_US,
 				    .multicast = true };
-	struct storm_target to = { .kind = STORM_TARGET_FILE,
-				   .path = "/tmp/app",
-				   .mode = 0755 };
 	struct storm_idset one = { 0 }, all = { 0 };
 	struct told t = { 0 };
 	struct storm_sim *sim;
@@ -718,12 +723,7 @@ void case_long_by_the_group(void)
 	storm_idset_add(&one, 1, 1);
 	storm_idset_add(&all, 0, c.nodes);
 	storm_sim_filter_single(sim, &all, &one, 1000, 3600 * STORM_SEC);
-	storm_owner_xfer(storm_sim_owner(sim), NULL, &to, data, sizeof(data),
-			 &t, storm_sim_now(sim));
-	storm_sim_called(sim, STORM_NO_NODE);
-	CHECK(storm_sim_run(sim, 5 * STORM_SEC, has_ended, &t) &&
-		      t.out.state == STORM_DONE,
-	      "ended %u, state %d", t.ended, t.out.state);
+	file_arrives(sim, &t, data, sizeof(data), 5 * STORM_SEC);
 	storm_idset_clear(&one);
 	storm_idset_clear(&all);
 	end(sim, &t);

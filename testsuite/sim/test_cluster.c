@@ -502,24 +502,32 @@ static void half_notes(struct run *r)
 	      "of another version");
 }
 
-/* A node whose program dies and is started again is in again long before it would
- * be missed, wherever it stands in the tree, and as often as it dies. */
-static void killed_and_started(bool multicast)
+/* A domain of 20 nodes, some of them three levels down. */
+static struct storm_sim_conf twenty(bool multicast)
 {
-	struct run run = { .random = 1 }, *r = &run;
 	struct storm_sim_conf c = { .nodes = 20,
 				    .cluster = 77,
 				    .mtu = 1472,
 				    .multicast = multicast,
 				    .bandwidth = 125e6,
 				    .latency = 50 * STORM_US };
+
+	storm_settings_default(&c.set);
+	c.set.radix = 3;
+	c.set.multicast = multicast;
+	return c;
+}
+
+/* A node whose program dies and is started again is in again long before it would
+ * be missed, wherever it stands in the tree, and as often as it dies. */
+static void killed_and_started(bool multicast)
+{
+	struct run run = { .random = 1 }, *r = &run;
+	struct storm_sim_conf c = twenty(multicast);
 	static const uint32_t victim[] = { 0, 7, 19, 7 };
 	uint64_t began;
 
 	r->nodes = c.nodes;
-	storm_settings_default(&c.set);
-	c.set.radix = 3;
-	c.set.multicast = multicast;
 	r->seen = calloc(c.nodes, sizeof(*r->seen));
 	for (unsigned int i = 0; i < sizeof(victim) / sizeof(*victim); i++) {
 		r->last = r->owner;
@@ -661,12 +669,7 @@ static void write_to_all(struct run *r, uint64_t within)
 static void hears_nothing(uint32_t node, bool multicast)
 {
 	struct run run = { .random = 1 }, *r = &run;
-	struct storm_sim_conf c = { .nodes = 20,
-				    .cluster = 77,
-				    .mtu = 1472,
-				    .multicast = multicast,
-				    .bandwidth = 125e6,
-				    .latency = 50 * STORM_US };
+	struct storm_sim_conf c = twenty(multicast);
 	struct storm_range all_r = { 0, 20 + STORM_SIM_OWNERS - 1 };
 	struct storm_range one_r = { node, node };
 	struct storm_idset all = { &all_r, 1, 1 }, one = { &one_r, 1, 1 };
@@ -674,9 +677,6 @@ static void hears_nothing(uint32_t node, bool multicast)
 	const struct storm_idset *out;
 	int err;
 
-	storm_settings_default(&c.set);
-	c.set.radix = 3;
-	c.set.multicast = multicast;
 	begin_domain(r, &c);
 	write_to_all(r, STORM_SEC);
 	storm_sim_filter(r->sim, &all, &one, 1, 3600 * STORM_SEC);
@@ -730,18 +730,11 @@ static void hears_nothing(uint32_t node, bool multicast)
 static void hears_no_multicast(uint32_t node)
 {
 	struct run run = { .random = 1 }, *r = &run;
-	struct storm_sim_conf c = { .nodes = 20,
-				    .cluster = 77,
-				    .mtu = 1472,
-				    .multicast = true,
-				    .bandwidth = 125e6,
-				    .latency = 50 * STORM_US };
+	struct storm_sim_conf c = twenty(true);
 	struct storm_range one_r = { node, node };
 	struct storm_idset one = { &one_r, 1, 1 };
 	const struct storm_idset *out;
 
-	storm_settings_default(&c.set);
-	c.set.radix = 3;
 	begin_domain(r, &c);
 	write_to_all(r, STORM_SEC);
 	strobe(r);
@@ -773,15 +766,8 @@ static void hears_no_multicast(uint32_t node)
 static void silent_in_an_epoch(void)
 {
 	struct run run = { .random = 1 }, *r = &run;
-	struct storm_sim_conf c = { .nodes = 20,
-				    .cluster = 77,
-				    .mtu = 1472,
-				    .multicast = true,
-				    .bandwidth = 125e6,
-				    .latency = 50 * STORM_US };
+	struct storm_sim_conf c = twenty(true);
 
-	storm_settings_default(&c.set);
-	c.set.radix = 3;
 	begin_domain(r, &c);
 	write_to_all(r, STORM_SEC);
 	storm_sim_crash(r->sim, 19);
