@@ -413,8 +413,8 @@ static void nodes_try_all(struct check_node *nodes, uint32_t count)
 
 /* ----------------------------------------------------------- this host's clock --- */
 
-#define OTHERS 4  /* that are asked, at most, */
-#define ANSWERS 2 /* ... until so many have answered */
+#define OTHERS 4  /* nodes that are asked, at most */
+#define ANSWERS 2 /* enough of them */
 
 /* The nodes next to this one in slurm.conf; how many. */
 static uint32_t nodes_beside(const char *me, struct check_node (*out)[OTHERS])

@@ -22,9 +22,10 @@
 struct deaf {
 	/* had no strobe, or no answer, at the last look */
 	struct storm_idset suspects;
-	struct storm_idset is;	 /* deaf nodes */
-	struct storm_idset mute; /* ... that did not answer at that look */
-	uint64_t mark;		 /* the last strobe's number then */
+	struct storm_idset is; /* deaf nodes */
+	struct storm_idset
+		mute;  /* those of `is` that did not answer at that look */
+	uint64_t mark; /* the last strobe's number then */
 };
 
 struct deaf_view {
@@ -38,8 +39,8 @@ struct deaf_view {
 /* Initialize it to zeroes, and clear it.  Who is deaf is in it at each look that asks:
  * a node that has joined since the last one may have been told to hear. */
 struct deaf_news {
-	struct storm_idset deaf; /* hear no strobe ... */
-	struct storm_idset mute; /* ... nor answer */
+	struct storm_idset deaf; /* hear no strobe, and answer */
+	struct storm_idset mute; /* neither hear one nor answer */
 	struct storm_idset back; /* hear them, or none is sent */
 	struct storm_idset gone; /* were deaf, and are silent or no members */
 };

@@ -32,8 +32,8 @@ unsigned int missed_round(uint64_t *count, uint32_t nodes, uint32_t *first,
 enum missed_what {
 	MISSED_BACK, /* it hears strobes again, or none are sent */
 	MISSED_GONE, /* it was said to hear none, and that is not known now */
-	MISSED_DEAF, /* it hears none */
-	MISSED_MUTE, /* ... nor anything else: it answers no question */
+	MISSED_DEAF, /* it hears none, and answers questions */
+	MISSED_MUTE, /* it hears nothing at all: it answers no question */
 };
 
 struct missed_ops {

@@ -154,26 +154,33 @@ static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 	dom.wake();
 }
 
-/* No strobe comes to a member, or does so again. */
+/* What is new of it.  Of one that has left another line says where it is. */
+static void strober_domain_say_deaf(uint32_t node, enum missed_what what)
+{
+	const char *name = dom.name[node];
+
+	if (what == MISSED_BACK)
+		info("strobes come to node %s again, at UDP port %u", name,
+		     dom.set.port);
+	if (what == MISSED_MUTE)
+		info("node %s takes no turns, its jobs run all the time: it gives signs of life, and no datagram from this host comes to UDP port %u there (is a firewall in between?)",
+		     name, dom.set.port);
+	if (what == MISSED_DEAF)
+		info("node %s takes no turns, its jobs run all the time: it answers, and no strobe from this host comes to UDP port %u there (is a firewall in between?)",
+		     name, dom.set.port);
+}
+
+/* No strobe comes to a member, or does so again.  That none comes is said at each look;
+ * only the first time is news. */
 static void strober_domain_on_deaf(uint32_t node, enum missed_what what)
 {
 	bool deaf = what == MISSED_DEAF || what == MISSED_MUTE;
 	bool over = what == MISSED_BACK && !strober_domain_number();
 
-	if (!outside_deaf(node, deaf, over)) {
-		if (deaf)
-			return; /* it is said again */
-	} else if (what == MISSED_GONE)
-		; /* another line says where it is */
-	else if (what == MISSED_BACK)
-		info("strobes come to node %s again, at UDP port %u",
-		     dom.name[node], dom.set.port);
-	else if (what == MISSED_MUTE)
-		info("node %s takes no turns, its jobs run all the time: it gives signs of life, and no datagram from this host comes to UDP port %u there (is a firewall in between?)",
-		     dom.name[node], dom.set.port);
-	else
-		info("node %s takes no turns, its jobs run all the time: it answers, and no strobe from this host comes to UDP port %u there (is a firewall in between?)",
-		     dom.name[node], dom.set.port);
+	if (outside_deaf(node, deaf, over))
+		strober_domain_say_deaf(node, what);
+	else if (deaf)
+		return;
 	dom.wake();
 }
 

@@ -24,7 +24,7 @@ int storm_auth_clock(int64_t ahead);
 /* What a sender makes of it; the difference is rounded.  False: it is no reason. */
 bool storm_auth_text(int reason, char *buf, size_t size);
 bool storm_auth_is_clock(int reason);
-/* ... "17 min", and whether the agent's clock is behind. */
+/* The difference as text, such as "17 min"; true: the agent's clock is behind. */
 bool storm_auth_clock_off(int reason, char *buf, size_t size);
 
 #endif

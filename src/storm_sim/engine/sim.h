@@ -146,7 +146,7 @@ void storm_sim_cut(struct storm_sim *sim, const struct storm_idset *from,
 /* Cut off only datagrams longer than `above` bytes, which is not 0; streams pass. */
 void storm_sim_filter(struct storm_sim *sim, const struct storm_idset *from,
 		      const struct storm_idset *to, size_t above, uint64_t ns);
-/* ... and those of a group pass, too. */
+/* Cut off only long datagrams to one node; those to a group pass, and streams. */
 void storm_sim_filter_single(struct storm_sim *sim,
 			     const struct storm_idset *from,
 			     const struct storm_idset *to, size_t above,

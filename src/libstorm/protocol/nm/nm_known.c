@@ -83,20 +83,28 @@ static void nm_known_log(const struct nm_session *s, uint32_t node, int sys)
 			name);
 }
 
-void nm_known_add(struct nm_session *s, uint32_t node, int sys, uint64_t now)
+/* It makes room. */
+static struct nm_known *nm_known_oldest(struct nm_known *list)
 {
-	bool all = s->account.trusted || nm_known_connection(sys);
-	struct nm_known *list = s->nm->known[all], *k = &list[0];
-	struct storm_addr addr;
+	struct nm_known *k = &list[0];
 
-	if (!nm_route(s, node, &addr))
-		return;
-	/* the oldest one makes room */
 	for (int i = 1; i < NM_KNOWN_MAX; i++)
 		if (list[i].at < k->at)
 			k = &list[i];
-	if (nm_known_in(s, all, &addr, now))
-		k = nm_known_in(s, all, &addr, now);
+	return k;
+}
+
+void nm_known_add(struct nm_session *s, uint32_t node, int sys, uint64_t now)
+{
+	bool all = s->account.trusted || nm_known_connection(sys);
+	struct storm_addr addr;
+	struct nm_known *k;
+
+	if (!nm_route(s, node, &addr))
+		return;
+	k = nm_known_in(s, all, &addr, now);
+	if (!k)
+		k = nm_known_oldest(s->nm->known[all]);
 	*k = (struct nm_known) { addr, s->open->uid, sys, now };
 	s->nm->known_any = true;
 	nm_known_log(s, node, sys);

@@ -152,8 +152,8 @@ struct nm_said {
 struct nm_heard {
 	uint64_t at;	   /* the last of it */
 	uint64_t calm_at;  /* until then heartbeats were missed not long ago */
-	bool multicast;	   /* some of it came by the group ... */
-	uint64_t group_at; /* the last of that */
+	bool multicast;	   /* some of it came by the group */
+	uint64_t group_at; /* the last that came by the group */
 	struct storm_cast cast; /* the owner's latest state */
 	/* the owner's state, the BEGIN of the transfer under way, and the
 	 * latest acknowledgement of each kind */

@@ -66,7 +66,7 @@ int storm_owner_compare(struct storm_owner *o, const struct storm_idset *P,
 			uint32_t var, enum storm_relation rel, uint64_t value,
 			const struct storm_assign *write, void *token,
 			uint64_t now);
-/* ... of an own variable.  It fails after so many ns at the latest. */
+/* Compare an own variable, without a write.  It fails after so many ns at the latest. */
 int storm_owner_compare_within(struct storm_owner *o,
 			       const struct storm_idset *P, uint32_t var,
 			       enum storm_relation rel, uint64_t value,

@@ -165,6 +165,9 @@ int owner_compare_queue(struct storm_owner *o, const struct storm_idset *P,
 	static const struct storm_bytes none;
 	int err;
 
+	if (!owner_compare_ordered(var, write))
+		return owner_compare_queue_within(
+			o, P, var, rel, value, o->conf.set.op_timeout, token);
 	if (o->phase != OWNER_OPEN)
 		return STORM_ECLOSED;
 	if (!storm_var_known(var) || rel > STORM_NE ||
@@ -174,9 +177,6 @@ int owner_compare_queue(struct storm_owner *o, const struct storm_idset *P,
 	err = owner_set_copy(o, P, &b.p);
 	if (err)
 		return err;
-	if (!owner_compare_ordered(var, write))
-		return owner_compare_queue_unordered(
-			o, &b.p, &b.cmp, o->conf.set.op_timeout, token);
 	if (write) {
 		b.cmp.writes = true;
 		b.cmp.write = *write;

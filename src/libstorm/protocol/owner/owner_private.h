@@ -93,7 +93,7 @@ struct owner_round {
 /* How the owner reaches all nodes: owner_cast.c. */
 struct owner_send {
 	bool multicast;	     /* confirmed by all */
-	uint32_t deaf_beats; /* ... but not for so many heartbeats */
+	uint32_t deaf_beats; /* so many heartbeats some node has heard none */
 	bool doubted;	     /* and was so before */
 	bool lossy;	     /* a datagram of the owner's was lost */
 	bool files;	     /* a transfer was one of a file */

@@ -26,7 +26,8 @@
 #define ALIVE_AFTER (300 * STORM_MS)
 #define ALIVE_ANSWER (500 * STORM_MS) /* within which one that runs does */
 #define ALIVE_AGAIN STORM_SEC
-/* ... and so long after the last of the other agents has taken its OPEN */
+/* It counts as silent so long after the last of the other agents has taken its OPEN, at
+ * the earliest. */
 #define ALIVE_OTHERS (300 * STORM_MS)
 /* rcmd(3) uses the same: few daemons have them */
 #define PORT_OF_ROOT_MIN 600
@@ -387,7 +388,6 @@ static bool stream_out_is_dead(const struct storm_udp *u,
 
 	if (s->alive_at)
 		s->alive_at += late;
-
 	if (s->alive_fd < 0) {
 		if (!s->alive_at || now < s->alive_at)
 			return false;
