@@ -2,8 +2,8 @@
  * step_protocol.h - the events and reports of a step that the launcher
  * (launch_storm.so in srun, sbcast_storm) and the node agent exchange through
  * libstorm: their numbers and the layout of what they carry.  libstorm does not
- * interpret them (paper section 2.3: job launch and termination detection are
- * built on the primitives).
+ * interpret them.  An event comes with a XFER-AND-SIGNAL (paper section 2.3).
+ * A report is a message of its own, as starts and ends differ between tasks.
  *
  * Integers are in network byte order.
  *
