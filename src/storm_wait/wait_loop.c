@@ -1,12 +1,13 @@
 /*
  * wait_loop.c - wait as the mode says.
  *
- * block is implicit coscheduling's spin-block: who waits longer than a message
- * takes gives its processor to another job, and the end of the message brings the
- * ranks together again.  slice is buffered coscheduling's rhythm: messages move
- * in the first part of a slice, when all ranks look.  Slices are those of the
- * time of day, which the hosts of a cluster agree on, and not the agent's: where
- * jobs share without turns, which is where slices help, no strobe is sent.
+ * block is implicit coscheduling's spin-block, with a fixed time: a rank that waits
+ * longer than a message takes gives its processor to another job, and the end of
+ * the message brings the ranks together again.  slice borrows the rhythm of
+ * buffered coscheduling and nothing else: all ranks look in the first part of a
+ * slice.  MPI still sends when it is called.  Slices are those of the time of day,
+ * which the hosts of a cluster agree on.  They do not follow strobes, because no
+ * strobe is sent where jobs share without turns, and slices help only there.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
