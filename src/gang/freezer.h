@@ -43,9 +43,9 @@ struct freezer_host {
 	char base[PATH_MAX]; /* the groups' parent; "" with signals, and if
 				   Slurm makes the groups */
 	/* Where a step can give way to others (freezer_fill()): below this
-	 * directory, by a group of its name; "": nowhere else than ... */
+	 * directory, by a group of its name; "": only as idle_job says */
 	char idle[PATH_MAX];
-	bool idle_job; /* ... by Slurm's v2 group of its job */
+	bool idle_job; /* it can by Slurm's v2 group of its job */
 };
 
 /*

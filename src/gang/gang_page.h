@@ -9,8 +9,9 @@
  *	STORM_RUNDIR/NODE/trace  a ring of the agent's actions (doc/gang-trace.md)
  *
  * The first exists as long as the node may take part in gang scheduling: new
- * steps look for it.  An agent makes it once in its life, so who has mapped it
- * need look for another one only when that process has ended.  No Slurm header.
+ * steps look for it.  An agent makes it once in its life.  So a process that
+ * has mapped it need look for another one only when that agent has ended.  No
+ * Slurm header.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -99,7 +99,7 @@ static int gang_step_path(char (*out)[PATH_MAX], const char *dir,
 	return n < 0 || (size_t) n >= sizeof(*out) ? ENAMETOOLONG : 0;
 }
 
-/* Of the text without the mark, which changes in place. */
+/* The checksum of the text without the mark, which changes in place. */
 static uint64_t gang_step_sum(const char *text, size_t len)
 {
 	return whole_file_sum(text + MARK_AT + 1, len - MARK_AT - 1);

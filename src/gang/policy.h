@@ -27,9 +27,10 @@
 enum matrix_packing {
 	MATRIX_FIRST_FIT, /* the first one */
 	/* The paper's buddy tree (by Feitelson and Rudolph).  A job's buddy
-	 * block is the smallest aligned block of 2^n columns around it.  Of the
-	 * rows where it is free, take the one that breaks up the smallest free
-	 * block.  If there is none, take the first row where the job fits. */
+	 * block is the smallest aligned block of 2^n columns around it.  Take
+	 * that row, among those where it is free, in which it breaks up the
+	 * smallest free block.  If there is none, take the first row where the
+	 * job fits. */
 	MATRIX_BUDDY
 };
 

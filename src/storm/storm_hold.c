@@ -136,8 +136,8 @@ static int storm_put_word_in(const struct job *j, const slurm_job_info_t *r,
 	return rc;
 }
 
-/* AdminComment is slurmctld's proof that no user did it.  Who may change the job all
- * the same, as an operator, holds it as its owner would. */
+/* AdminComment is slurmctld's proof that no user did it.  An operator may
+ * change the job all the same, and then holds it as its owner would. */
 static int storm_put_hold(const struct job *j, const slurm_job_info_t *r)
 {
 	int rc;
@@ -288,8 +288,8 @@ static bool storm_parse(const char *text, uint32_t *id, uint32_t *task)
 	return !*end;
 }
 
-/* Is this record meant?  Of a heterogeneous job the first component's Comment
- * counts. */
+/* Is this record meant?  The first component's Comment counts for a
+ * heterogeneous job. */
 static bool storm_is_meant(const slurm_job_info_t *r, uint32_t id,
 			   uint32_t task)
 {

@@ -67,8 +67,8 @@ struct agent_session;
 /* A connected slurmd is a lifeline: without one the agent ends. */
 struct agent_slurmd {
 	uint16_t port;
-	bool own_address; /* it listens on the node's address alone ... */
-	struct sockaddr_storage address; /* ... this one, if it is known yet */
+	bool own_address; /* it listens on the node's address alone */
+	struct sockaddr_storage address; /* that one, if it is known yet */
 	bool looking;			 /* the name service was asked */
 	_Atomic unsigned int lifelines;
 	_Atomic pid_t pid;     /* of the latest slurmd */

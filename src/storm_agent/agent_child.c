@@ -49,8 +49,8 @@ struct agent_child {
 	struct agent_proc *proc; /* NULL: not known yet, or dead */
 	uint32_t waiting;	 /* requests without an answer */
 	uint64_t since;		 /* it has not answered */
-	bool started;		 /* false: the nursery has not begun it ... */
-	bool waits;		 /* ... because there are too many */
+	bool started;		 /* false: the nursery has not begun it */
+	bool waits;		 /* it has not, because there are too many */
 	bool libdir;		 /* it keeps the directory */
 	uint64_t idle_at;	 /* ends then, or 0 */
 };

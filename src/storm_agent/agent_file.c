@@ -30,7 +30,7 @@
 #include "src/libstorm/base/step_name.h"
 
 #define POOLS_MAX (24u << 20)	   /* of all pools, beside their first step */
-#define POOLS_USER_MAX (18u << 20) /* ... of one user's */
+#define POOLS_USER_MAX (18u << 20) /* of all pools of one user */
 
 struct agent_file {
 	struct agent_file *next;

@@ -1,8 +1,8 @@
 /*
  * agent_launch.c - the last hop of the launch message (paper Algorithm 5,
  * LAUNCH-JOB).  The agent writes the bytes that the domain's owner cast to this
- * node's slurmd, which makes all of Slurm's checks.  Of slurmd's answer it
- * decodes as much as it needs to find the return code.
+ * node's slurmd, which makes all of Slurm's checks.  It decodes as much of
+ * slurmd's answer as it needs to find the return code.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -13,8 +13,9 @@
 
 #include "src/libstorm/storm.h"
 
-/* slurmctld has signed that this is the node's address.  Of cloud and dynamic nodes
- * it alone knows that.  Believed for a day, or until it says otherwise. */
+/* slurmctld has signed that this is the node's address.  It alone knows the
+ * addresses of cloud and dynamic nodes.  Believed for a day, or until it says
+ * otherwise. */
 void agent_peers_believe(const char *name, const struct storm_addr *addr);
 
 /* Is this the address of the node?  STORM_OK, STORM_EACCES: it is another's, or

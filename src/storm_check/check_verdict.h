@@ -18,7 +18,8 @@ struct check_answer {
 	bool group_large;
 };
 
-/* Of one without multicast.  NULL: nothing is missing.  The caller frees it. */
+/* The verdict on a node without multicast.  NULL: nothing is missing.  The
+ * caller frees it. */
 char *check_verdict(const struct check_answer *a, uint16_t port,
 		    unsigned int mtu);
 /* The same of the group, where the answer before has nothing missing. */

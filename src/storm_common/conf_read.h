@@ -20,7 +20,7 @@ enum conf_fault {
 typedef void (*conf_fault_fn)(void *arg, enum conf_fault kind,
 			      const char *text);
 
-/* Of the same key's values storm.conf's counts. */
+/* If both set a key, storm.conf's value counts. */
 struct conf_sources {
 	const char *plugstack; /* plugstack.conf; NULL: none */
 	const char *path;      /* storm.conf; NULL: none */

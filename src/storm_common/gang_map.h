@@ -31,8 +31,8 @@
 /* A node's own variable: the strobes that it has missed since its agent
  * started. */
 #define GANG_VAR_MISSED STORM_VAR_USER
-/* ... and the number of the last strobe after which all steps of held jobs stood
- * there, by the kernel's word. */
+/* Another one: the number of the last strobe after which all steps of held jobs
+ * stood there, by the kernel's word. */
 #define GANG_VAR_HELD (STORM_VAR_USER + 1)
 
 /* The number of the cluster domain, from slurm.conf's ClusterName.  All

@@ -72,7 +72,7 @@ struct storm_conf {
 	enum storm_fallback fallback;
 	/* Slurm launches a step without a file on fewer nodes */
 	uint32_t launch_nodes;
-	/* who may open sessions, and from where; "": all */
+	/* users that may open sessions, and hosts; "": all */
 	char allow_users[STORM_CONF_ALLOW_MAX];
 	char allow_hosts[STORM_CONF_ALLOW_MAX];
 	/* how steps are stopped: "cgroup2", "signals" or "freezer"; "": the

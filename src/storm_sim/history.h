@@ -80,7 +80,7 @@ struct history_entry {
 
 struct history_op {
 	bool compare;
-	bool own;	       /* ... of an own variable: unordered */
+	bool own;	       /* compare of an own variable: unordered */
 	struct storm_idset to; /* P; empty: all nodes */
 	bool writes, event;
 	uint32_t place; /* written on P */

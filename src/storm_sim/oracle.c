@@ -27,7 +27,7 @@
 struct op_state {
 	size_t effective; /* entry of the valid decision; or SIZE_MAX */
 	bool commit;	  /* the decision */
-	bool revoked;	  /* ... but a successor has aborted it */
+	bool revoked;	  /* a successor has aborted it */
 	bool taken;	  /* it has been applied to the model */
 	bool someone_no;  /* compare: it did not hold on all then */
 	uint64_t issued_at;

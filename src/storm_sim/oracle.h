@@ -18,7 +18,7 @@ struct oracle_limits {
 	uint64_t bound;	     /* ns from CALM (or issue) to a result; 0: any */
 	uint64_t window;     /* bytes sent and not yet written by all */
 	uint64_t owner_cost; /* datagrams of the owner for one operation */
-	uint64_t node_cost;  /* ... and of a node */
+	uint64_t node_cost;  /* datagrams of a node for one */
 	bool dead;	     /* the domain's last owner has died: faults,
 				   reports and results do not arrive */
 };

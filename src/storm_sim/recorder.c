@@ -154,7 +154,7 @@ static bool recorder_writes(const struct recorder *r, uint32_t op,
 	return o->writes && o->place == place && o->value == value;
 }
 
-/* The operation that has written this value.  0: none.  Of several with the
+/* The operation that has written this value.  0: none.  If several have the
  * same value: the first committed one after those that the node has shown
  * there. */
 static uint32_t recorder_writer(const struct recorder *r, uint32_t i,

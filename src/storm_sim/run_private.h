@@ -49,7 +49,7 @@ struct run {
 	uint64_t order;
 	uint64_t until; /* the simulation runs till then, or to an earlier action */
 
-	bool opened, ended; /* ... the operation under way */
+	bool opened, ended; /* the operation under way */
 	enum storm_compare compare;
 	struct storm_outcome out;
 	uint64_t reported_at;

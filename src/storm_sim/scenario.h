@@ -60,7 +60,7 @@ struct op {
 	double within;		/* s, simulated; 0: what the time-outs allow */
 	double owner_datagrams, node_datagrams; /* most control sent; 0: any */
 	double model_error;  /* of the time, 0: not compared */
-	double rounds_error; /* ... of the model with the rounds */
+	double rounds_error; /* the same of the model with the rounds */
 	bool succeeds;	     /* any other end is a violation */
 };
 

@@ -12,7 +12,7 @@
 
 /* What was found of some nodes. */
 struct deaf_found {
-	struct storm_idset no;	    /* of them the relation is false */
+	struct storm_idset no;	    /* the relation is false there */
 	struct storm_idset mute;    /* have not answered */
 	struct storm_idset unknown; /* no question was left for them */
 };

@@ -36,8 +36,9 @@ struct deaf_view {
 	void *arg;
 };
 
-/* Initialize it to zeroes, and clear it.  Who is deaf is in it at each look that asks:
- * a node that has joined since the last one may have been told to hear. */
+/* Initialize it to zeroes, and clear it.  Each look that asks names all deaf
+ * nodes anew: one that has joined since the last look may have been told to
+ * hear. */
 struct deaf_news {
 	struct storm_idset deaf; /* hear no strobe, and answer */
 	struct storm_idset mute; /* neither hear one nor answer */

@@ -64,7 +64,7 @@ static struct {
 	uint64_t first; /* such strobe, at the latest; 0: none was sent yet */
 	uint64_t turn;	/* changes with these */
 	struct storm_idset nodes;
-	/* ... and what is known */
+	/* under the lock, too: what is known */
 	uint64_t proof;
 	struct storm_idset loose;
 	bool changed;

@@ -1,5 +1,6 @@
 /*
- * missed.c - count missed strobes, and find who hears none: see missed.h.
+ * missed.c - count missed strobes, and find the nodes that hear none: see
+ * missed.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -102,8 +102,7 @@ static void strobe_all_due(uint64_t now)
 	while (rota_next(clk.rota, strobe_rota_time(now), &g)) {
 		if (!clk.lead)
 			g.at = g.next_at = g.next = 0;
-		/* what it waits for from here on, it waits for in the same way
-		 * for all nodes */
+		/* from here on all that it waits for delays all nodes alike */
 		g.sent = storm_now();
 		gang_strobe_pack(&g, body);
 		strobe_sent(storm_strobe(clk.domain, body, sizeof(body)));

@@ -130,7 +130,7 @@ static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 {
 	bool lacks = f->why == STORM_EBUSY && f->sys;
 	bool deaf = f->why == STORM_ELOST && f->sys == ENOLINK;
-	/* of another version it is that version */
+	/* with another version sys is that version */
 	int sys = f->why == STORM_EVERSION ? 0 : f->sys;
 	bool news = f->node < dom.nodes &&
 		    outside_excluded(f->node, lacks ? f->sys : 0, deaf);
@@ -154,7 +154,7 @@ static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 	dom.wake();
 }
 
-/* What is new of it.  Of one that has left another line says where it is. */
+/* What is new of it.  Another line says where a node is that has left. */
 static void strober_domain_say_deaf(uint32_t node, enum missed_what what)
 {
 	const char *name = dom.name[node];

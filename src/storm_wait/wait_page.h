@@ -3,10 +3,11 @@
  * how long they wait.  Flexible coscheduling classes MPI by it that spins (paper
  * section 3.2), of which the kernel sees nothing.
  *
- * slurmstepd makes the page, the library in the tasks adds to it, and the agent,
- * to which slurmstepd gives it, reads it.  It is memory without a name.  Seals keep its size, so that a user can
- * neither fill a file system nor harm who reads.  What is in it is the user's word.
- * It goes with the processes that have it open.
+ * slurmstepd makes the page, the library in the tasks adds to it, and the
+ * agent, to which slurmstepd gives it, reads it.  It is memory without a name.
+ * Seals keep its size, so that a user can neither fill a file system nor harm a
+ * reader.  What is in it is the user's word.  It goes with the processes that
+ * have it open.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -1,6 +1,6 @@
 /*
- * auth_reason.c - see auth_reason.h.  Of a difference of clocks a byte has the
- * direction, and the nearest minute below 40, or the nearest hour.
+ * auth_reason.c - see auth_reason.h.  A byte has the direction in which clocks
+ * differ, and by how much: the nearest minute below 40, or the nearest hour.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

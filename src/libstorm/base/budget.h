@@ -23,7 +23,7 @@ struct storm_budget {
 	struct storm_limits max;
 	uint64_t bytes; /* taken by all */
 	uint32_t sessions;
-	uint64_t user_bytes; /* ... by users that are not trusted */
+	uint64_t user_bytes; /* taken by users that are not trusted */
 	uint32_t user_sessions;
 	struct storm_budget_user *user; /* those that have something */
 	uint32_t users, room;

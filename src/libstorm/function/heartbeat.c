@@ -22,7 +22,7 @@ struct heartbeat_search {
 	uint64_t number;
 	struct storm_idset *missed;
 	struct storm_idset mute;  /* nodes that do not answer */
-	struct storm_outcome why; /* ... with their faults */
+	struct storm_outcome why; /* their faults */
 };
 
 /* The n-th id of s. */

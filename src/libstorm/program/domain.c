@@ -349,7 +349,7 @@ int storm_domain_open(storm_domain_t *d)
 		      STORM_EINVAL :
 		      storm_owner_open(d->owner, storm_shared_now(d->sh));
 	session = storm_owner_session(d->owner);
-	/* who knows no session of this domain wakes nobody */
+	/* a sender that knows no session of this domain wakes nobody */
 	if (!err && d->conf.cluster && d->driver->admit)
 		d->driver->admit(d->net, &session, 1, true);
 	if (!err && storm_runner_start(&d->runner, "storm_domain"))

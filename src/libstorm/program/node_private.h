@@ -27,7 +27,7 @@ struct storm_member {
 	struct storm_member_info info;
 	struct storm_staging staging;
 	uint64_t signals[STORM_EVENTS]; /* signals not yet consumed, by event */
-	uint64_t taken[STORM_EVENTS];	/* ... consumed */
+	uint64_t taken[STORM_EVENTS];	/* signals consumed, by event */
 };
 
 struct storm_node_manager {

@@ -13,7 +13,8 @@
 
 struct source;
 
-/* Of the first len bytes of fd, which the caller may close.  NULL and errno. */
+/* A source of the first len bytes of fd, which the caller may close.  NULL and
+ * errno. */
 struct source *source_create(int fd, uint64_t len);
 void source_destroy(struct source *s); /* NULL is fine */
 

@@ -37,7 +37,7 @@ struct storm_staged {
 	char name[NAME_MAX + 1];
 	char temp[NAME_MAX + 1];
 	char libdir[NAME_MAX + 1]; /* in dir; "" unless LIBDIR */
-	bool libdir_made;	   /* ... created for this file */
+	bool libdir_made;	   /* libdir was created for this file */
 };
 
 /* Check the target and create the temporary file, for size bytes.  On failure

@@ -18,7 +18,7 @@ struct storm_link_stats {
 
 /* Made by the first good seal of a node, and kept as long as the session:
  * without its window, or its incarnation, old datagrams would be new again.
- * Who loses much asks the owner, so there may be as many as nodes. */
+ * A node that loses much asks the owner, so there may be as many as nodes. */
 struct storm_peer {
 	uint32_t sender, epoch; /* the latest that it sent in */
 	uint8_t incarnation[STORM_INCARNATION_LEN];
@@ -88,7 +88,7 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 			 uint64_t size, uint32_t chunk, const uint64_t *pick,
 			 size_t n, storm_chunk_fn get, void *arg,
 			 const struct storm_addr *to);
-/* ... chunks [first, last]. */
+/* The same of the chunks [first, last]. */
 int storm_link_send_run(struct storm_link *l, uint16_t flags, uint64_t op,
 			uint64_t size, uint32_t chunk, uint64_t first,
 			uint64_t last, storm_chunk_fn get, void *arg,

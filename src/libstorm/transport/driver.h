@@ -28,7 +28,8 @@ struct storm_strobe_match {
 	uint64_t session;
 	uint8_t incarnation[16];
 	uint32_t len; /* of the datagram */
-	/* Who sends them here: the owner, or the parent in the tree. */
+	/* The hosts that send them here: the owner, or the parent in the tree.
+	 * */
 	struct storm_addr source[STORM_STROBE_SOURCES];
 	uint32_t sources;
 	struct storm_addr group; /* port 0: none */

@@ -95,7 +95,7 @@ struct storm_rx {
 	uint8_t *buf; /* read only: other receivers may share it */
 	size_t len;
 	bool group; /* received by multicast */
-	/* who sent it, as the network says, by UDP; else port 0 */
+	/* the sender, as the network says, by UDP; else port 0 */
 	struct storm_addr from;
 };
 

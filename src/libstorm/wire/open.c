@@ -434,8 +434,8 @@ static int open_check_author(const struct storm_open *o, const uint8_t *payload,
 	return STORM_EVERSION;
 }
 
-/* MUNGE refuses the credential.  That the clocks differ is told to who made the
- * credential and wrote the body, as all else is. */
+/* MUNGE refuses the credential.  The sender learns that the clocks differ only
+ * if it made the credential and wrote the body.  That holds for all answers. */
 static int open_refused(struct storm_open *o, int err,
 			const struct open_frame *f)
 {

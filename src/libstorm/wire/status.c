@@ -415,7 +415,7 @@ static uint8_t status_whole(const struct storm_status *s)
 bool storm_status_news(const struct storm_status *was,
 		       const struct storm_status *is)
 {
-	/* of a new operation nothing was reported yet */
+	/* nothing was reported of a new operation yet */
 	uint8_t had = is->op == was->op ? status_whole(was) : STORM_PHASE_NONE;
 	uint8_t flags = STORM_STATUS_MCAST | STORM_STATUS_UNACKED;
 

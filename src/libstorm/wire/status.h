@@ -54,7 +54,7 @@ struct storm_status {
 	uint8_t flags;
 	uint64_t progress;	       /* bytes written, minimum of all */
 	uint64_t cmp;		       /* answered by all but unanswered */
-	bool cmp_false;		       /* ... and false at some node */
+	bool cmp_false;		       /* the answer is false at some node */
 	uint32_t mtu;		       /* minimum */
 	uint64_t seen;		       /* version of the owner's state: the
 					   node's own, not its subtree's */

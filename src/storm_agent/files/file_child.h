@@ -44,7 +44,7 @@ enum file_verb {
 	FILE_RMDIR = 5,	 /* remove the directory `path` of libraries and
 				   the files in it */
 	FILE_WRITE = 6,	 /* len bytes of the pool, from `at` on, to off */
-	FILE_READ = 7,	 /* ... and back from there */
+	FILE_READ = 7,	 /* len bytes of the file, from off on, to at */
 	/* answers without a request: */
 	FILE_STARTED = 8, /* op is the process's id; with its pidfd */
 	FILE_ALIVE = 9,	  /* it works on */

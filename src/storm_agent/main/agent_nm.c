@@ -181,7 +181,7 @@ int agent_nm_start(struct agent *a)
 	net = driver->create(&a->conf.set, STORM_ROLE_NODE,
 			     a->net.has_place ? &a->net.place : NULL, &h, &err);
 	if (!net) {
-		/* of a system call the driver has said more */
+		/* the driver has said more of a system call */
 		if (err != STORM_ESYS)
 			error("cannot use port %u: %s", a->conf.set.port,
 			      storm_strerror(err));

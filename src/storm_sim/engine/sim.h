@@ -25,7 +25,7 @@ struct storm_sim_conf {
 	uint64_t latency, jitter;   /* ns, one way */
 	double bandwidth;	    /* bytes/s of each sender; 0: no limit */
 	uint32_t loss_ppm, dup_ppm; /* of datagrams, at each receiver */
-	uint32_t late_ppm;	    /* ... that arrive up to `late` later */
+	uint32_t late_ppm; /* of datagrams: they arrive up to `late` later */
 	uint64_t late;
 	bool multicast; /* the network carries multicast */
 	uint32_t mtu;	/* largest datagram */

@@ -81,7 +81,7 @@ void storm_sim_heal(struct storm_sim *sim)
 	}
 }
 
-/* Of a datagram of len bytes, or of a stream (0). */
+/* The cut of a datagram of len bytes, or of a stream (0). */
 static uint64_t sim_cut_until(struct storm_sim *sim, uint32_t from, uint32_t to,
 			      bool group, size_t len)
 {

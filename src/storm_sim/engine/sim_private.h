@@ -91,15 +91,15 @@ struct endpoint {
 	bool disk_hung;
 	uint64_t held;			   /* bytes in its socket in a pause */
 	uint64_t paused_until, busy_until; /* busy_until: its line */
-	double busy_rest;		   /* ... and a part of a ns */
-	uint64_t works_until;		   /* ... its processor */
-	uint64_t tick_at, tick_queued;	   /* NEVER: no EV_TICK is queued */
-	uint64_t writable_at;		   /* after EAGAIN: call it then */
-	uint32_t streams;		   /* number of its first stream */
+	double busy_rest;		   /* a part of a ns of it */
+	uint64_t works_until;	       /* its processor is busy until then */
+	uint64_t tick_at, tick_queued; /* NEVER: no EV_TICK is queued */
+	uint64_t writable_at;	       /* after EAGAIN: call it then */
+	uint32_t streams;	       /* number of its first stream */
 	struct storm_sim_traffic traffic;
-	struct storm_nm *nm;	   /* a node, or ... */
-	struct storm_owner *owner; /* ... an owner, or ... */
-	void *guest;		   /* ... what a program has created */
+	struct storm_nm *nm;	   /* a node; or NULL */
+	struct storm_owner *owner; /* an owner; or NULL */
+	void *guest;		   /* what a program has created; or NULL */
 	struct storm_net_handler handler;
 	struct storm_runner *runner; /* NULL until it runs */
 	uint64_t session;

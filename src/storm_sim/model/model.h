@@ -42,7 +42,7 @@ struct storm_model_net {
 	const char *name;   /* as storm_model_net() takes it */
 	const char *title;  /* for output */
 	double packet_size; /* bytes of data in a full packet */
-	double header;	    /* ... of them STORM's own, not the file's */
+	double header;	    /* bytes of them that are STORM's own */
 	double t_packet;    /* ns: from one full packet to the next */
 	double t_base;	    /* ns: both ends' share of a round trip */
 	double t_cable;	    /* ns per meter, one way */

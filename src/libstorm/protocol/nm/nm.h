@@ -94,8 +94,8 @@ struct storm_nm_ops {
 	void (*strobe)(void *host, void *ctx, uint64_t session, uint64_t number,
 		       const struct storm_rx *rx, const void *buf, size_t len);
 	/* An operation that this node asked for has ended; out is the callee's
-	 * to clear.  Of a transfer the result is TRUE if it is DONE, else
-	 * FAILED.  May be NULL in a host that asks for none. */
+	 * to clear.  A transfer's result is TRUE if it is DONE, else FAILED.
+	 * May be NULL in a host that asks for none. */
 	void (*requested)(void *host, void *ctx, void *token,
 			  enum storm_compare result, struct storm_outcome *out);
 	/* Is this uid root, or another that no limit of users concerns?

@@ -50,7 +50,7 @@ static void nm_data_flush(struct storm_nm *nm, uint64_t now)
 				   storm_chunkmap_progress(&x->map));
 	nm_repair_written(x, now);
 	nm_xfer_check_full(s, now);
-	if (x->mem) /* of a file storm_nm_written() shows it */
+	if (x->mem) /* storm_nm_written() shows the same of a file */
 		nm_status_update(s, false, now);
 }
 

@@ -5,11 +5,11 @@
  * that else is needed, and then reports it as lost, for the same reason.  A node that
  * answers is no more known, in that session already.
  *
- * Who has a session has its key, and can answer in the name of each of its nodes, or
- * see to it that one of them never takes part.  So what datagrams show counts for the
- * user of that session alone.  That no connection is made to an address which the host
- * believes says the kernel, and it counts for all; so does all that a session of root's
- * or SlurmUser's shows.
+ * The owner of a session has its key.  So it can answer in the name of each of
+ * its nodes, or keep one of them from ever taking part.  What datagrams show
+ * therefore counts for the user of that session alone.  The kernel says that no
+ * connection is made to an address which the host believes.  That counts for
+ * all users, and so does what a session of root's or SlurmUser's shows.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -44,19 +44,19 @@ struct nm_parts {
 
 /* What is missing of a transfer, see nm_repair.c. */
 struct nm_repair {
-	uint64_t gap_at;      /* new gaps are asked for then */
-	uint64_t all_at;      /* all that is missing is asked for again */
-	uint64_t high;	      /* chunks below were asked for */
-	uint64_t old;	      /* ... and these longer ago than a round trip */
-	uint64_t have;	      /* chunks, when it was asked for last */
-	uint64_t probe;	      /* a chunk that was asked for ... */
-	uint64_t sent_at;     /* ... then, once; 0: none was */
-	uint64_t asked_at;    /* the last NACK */
-	uint64_t rtt, rto;    /* rtt: smoothed, asked -> repaired */
-	uint32_t tries;	      /* in a row that brought nothing */
-	uint32_t vain;	      /* of these, after which the owner was heard */
-	uint64_t vain_at;     /* when the first of `vain` was */
-	uint64_t silent_have; /* chunks + 1, when silence was seen first */
+	uint64_t gap_at;	 /* new gaps are asked for then */
+	uint64_t all_at;	 /* all that is missing is asked for again */
+	uint64_t high;		 /* chunks below were asked for */
+	uint64_t old;		 /* those below, longer ago than a round trip */
+	uint64_t have;		 /* chunks, when it was asked for last */
+	uint64_t probe;		 /* a chunk that was asked for once */
+	uint64_t sent_at;	 /* when it was; 0: none was */
+	uint64_t asked_at;	 /* the last NACK */
+	uint64_t rtt, rto;	 /* rtt: smoothed, asked -> repaired */
+	uint32_t tries;		 /* in a row that brought nothing */
+	uint32_t vain;		 /* of these, after which the owner was heard */
+	uint64_t vain_at;	 /* when the first of `vain` was */
+	uint64_t silent_have;	 /* chunks + 1, when silence was seen first */
 	uint64_t repaired, lost; /* chunks, for STATUS */
 	uint64_t given;		 /* chunks, to nodes below */
 };
@@ -72,7 +72,7 @@ struct nm_give {
 	} * queue;
 	uint32_t count;
 	uint32_t reading; /* so many of the first are being read; 0: none */
-	uint64_t off;	  /* ... as these bytes */
+	uint64_t off;	  /* where the bytes that are read begin */
 	size_t len;
 };
 
@@ -86,7 +86,8 @@ struct nm_xfer {
 	void *file;
 	bool opening, staging, committing; /* the host is at it */
 	struct storm_chunkmap map;	   /* chunks that are here */
-	struct storm_chunkmap written; /* ... and in the file; nm_xfer_done() */
+	struct storm_chunkmap
+		written; /* chunks in the file, too; nm_xfer_done() */
 	bool mapped;
 	struct storm_digest *digest; /* of what is in mem, up to hashed */
 	uint64_t hashed;
@@ -112,7 +113,7 @@ struct nm_tree {
 	struct storm_tree shape;
 	uint32_t parent;
 	uint32_t height;     /* of the whole tree; the owner's is 0 */
-	uint32_t height_max; /* ... if the owner had this node's radix */
+	uint32_t height_max; /* height, if the owner had this node's radix */
 	struct storm_child *child;
 	uint32_t children;
 	struct storm_fault fault[RADIX_MAX]; /* children that are gone */
@@ -183,8 +184,8 @@ struct nm_variables {
 struct nm_answer {
 	struct storm_status sent;  /* the last one */
 	uint64_t version, sent_at; /* of it */
-	bool answering;		   /* the owner asked which are late ... */
-	uint64_t asked_at;	   /* ... last at this time; 0: never */
+	bool answering;		   /* the owner asked which are late */
+	uint64_t asked_at;	   /* when it did last; 0: never */
 	uint64_t direct_until;	   /* the parent is silent: send it to the
 					   owner, too */
 	uint64_t refine_at;	   /* fewer nodes are late: send it then */
@@ -199,8 +200,8 @@ struct nm_report {
 	uint32_t expect[STORM_REPORT_KINDS]; /* ids of this node, in all */
 	struct storm_idset acked[STORM_REPORT_KINDS]; /* the owner has them */
 	uint8_t complete;   /* kinds, a bit each, that lack nothing */
-	uint64_t version;   /* of all ... */
-	uint64_t hop_acked; /* ... and the one that the parent has */
+	uint64_t version;   /* of all reports */
+	uint64_t hop_acked; /* the version that the parent has */
 	uint64_t mine_in;   /* the version that has all of mine */
 	uint64_t due_at, sent_at, rto, hold;
 };
@@ -297,7 +298,7 @@ bool nm_route(struct nm_session *s, uint32_t node, struct storm_addr *to);
 /* Seal a control message and send it to a node or the owner. */
 void nm_send(struct nm_session *s, uint8_t type, uint64_t op, const void *body,
 	     size_t len, uint32_t node);
-/* Of a known one (storm_var_known()). */
+/* The variable must be a known one (storm_var_known()). */
 uint64_t nm_variable(const struct nm_session *s, uint32_t var);
 /* The longest body that all in the domain take. */
 size_t nm_body_max(const struct nm_session *s);
@@ -370,7 +371,7 @@ void nm_xfer_part(struct nm_session *s, uint64_t op, struct storm_in *in,
 		  uint64_t now);
 void nm_xfer_cast(struct nm_session *s, uint64_t now);
 void nm_xfer_drop(struct nm_session *s);
-/* ... and its number too. */
+/* Drop the transfer and forget its number, too. */
 void nm_xfer_forget(struct nm_session *s);
 /* This node has no part in op, which is over for it. */
 void nm_xfer_skip(struct nm_session *s, uint64_t op);
@@ -456,7 +457,7 @@ void nm_excluded_wait(struct nm_session *s, struct storm_cast *c,
 bool nm_excluded_part(struct nm_session *s, struct storm_in *in,
 		      const struct storm_header *h, const struct storm_rx *rx,
 		      uint64_t now);
-/* ... and this is it, complete.  False: no memory. */
+/* The parts of a state are complete: take them.  False: no memory. */
 bool nm_excluded_take(struct nm_session *s, struct storm_cast *c);
 /* Send the parts of this epoch to a node that missed some. */
 void nm_excluded_send(struct nm_session *s, uint32_t node, uint64_t now);

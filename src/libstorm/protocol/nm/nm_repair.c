@@ -22,8 +22,8 @@
 #define NACK_RANGES 128
 #define NACK_AT_ONCE 4 /* datagrams */
 #define OWNER_NODES 64 /* the owner repairs for no more by itself */
-/* Of a transfer nothing comes but what is short.  What the owner says arrives, and it
- * has been asked, too. */
+/* Only short datagrams of a transfer come.  The owner's states arrive, and this
+ * node has asked the owner, too. */
 #define CUT_TRIES 12
 #define CUT_AFTER (500 * STORM_MS)
 #define NACK_BYTES (512u << 10) /* asked for at a time */
@@ -210,7 +210,7 @@ static bool nm_repair_is_silent(const struct nm_xfer *x, uint64_t now)
 	return now >= x->data_at + tail;
 }
 
-/* Of several chunks none has come but the last one, which may be short. */
+/* None of several chunks has come, but for the last one, which may be short. */
 static bool nm_repair_has_none(const struct nm_xfer *x)
 {
 	const struct storm_chunkmap *m = &x->map;

@@ -34,8 +34,8 @@ bool nm_child_lost(struct nm_session *s, uint32_t node, enum storm_err why,
 	return true;
 }
 
-/* Of those lost, some may not have been reported to the owner yet, and now they
- * may have parents that would take as long again to miss them.  If there was an
+/* Some of those lost may not have been reported to the owner yet.  Now they may
+ * have parents that would take as long again to miss them.  If there was an
  * epoch in between they may have returned. */
 void nm_children_forget(struct nm_session *s, bool follows)
 {

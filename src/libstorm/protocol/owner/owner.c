@@ -319,14 +319,14 @@ void storm_owner_close(struct storm_owner *o, uint64_t now)
 	    o->link.session && !owner_is_cluster(o)) {
 		if (x && !x->decision && x->state != XFER_QUEUED)
 			o->cast.decision = STORM_ABORT;
-		/* a node that has not answered yet finds its stream gone ... */
+		/* a node that has not answered yet finds its stream gone */
 		o->t->ops->drop_streams(o->t, o->link.session);
 		owner_cast_state(o, STORM_CAST_CLOSING);
 		/* it is not repeated: where multicast is in doubt, or nodes
-		 * keep a process for files, it goes down the tree, too ... */
+		 * keep a process for files, it goes down the tree, too.  A node
+		 * that misses it finds its owner silent */
 		if (!o->send.multicast || o->send.lossy || o->send.files)
 			owner_cast_state_relay(o, STORM_CAST_CLOSING, NULL);
-		/* ... and a node that misses it finds its owner silent */
 	}
 	o->phase = OWNER_CLOSED;
 	owner_xfer_end_all(o);

@@ -166,7 +166,7 @@ void owner_ask_orphans(struct storm_owner *o, const struct storm_idset *node)
 
 /* -------------------------------------------------------------------- blame --- */
 
-/* Of a set that was joined some are no members. */
+/* A set that was joined has nodes that are no members. */
 void owner_blame_late(const struct storm_owner *o,
 		      const struct storm_idset *late, struct storm_faults *l)
 {

@@ -85,7 +85,7 @@ bool owner_cast_in_parts(const struct storm_owner *o)
 	       storm_cast_set_max(owner_cast_max(o));
 }
 
-/* Of the first epoch the nodes have them by OPEN. */
+/* In the first epoch the nodes have them by OPEN. */
 static void owner_cast_excluded(struct storm_owner *o, uint16_t flags,
 				const struct storm_addr *to, size_t n)
 {

@@ -22,7 +22,7 @@
 #define LOST_FIRST (20 * STORM_MS)
 #define INVITED_AT_A_TIME 8
 #define DEAF_BEATS 2
-#define INVITED_EVERY (100 * STORM_MS) /* ... of those that ask for it */
+#define INVITED_EVERY (100 * STORM_MS) /* of nodes that ask for it */
 /* A node that asks again so soon may not have had the last one, or is a
  * replay. */
 #define INVITED_AGAIN (200 * STORM_MS)

@@ -145,12 +145,12 @@ struct owner_data {
 
 /* DATA that nodes have asked for: owner_repair.c. */
 struct owner_repair {
-	struct owner_lack { /* who lacks a chunk, if not several do */
+	struct owner_lack { /* the nodes that lack a chunk, if few do */
 		uint32_t who[2];
 	} * want;	    /* by chunk, a ring */
 	uint64_t room;	    /* of the ring */
 	uint64_t low, high; /* those wanted are in [low, high) */
-	uint64_t count;	    /* ... so many */
+	uint64_t count;	    /* how many are wanted */
 	uint64_t at;	    /* they are sent then */
 	/* sent once, and once more then */
 	struct owner_wanted {
@@ -171,10 +171,10 @@ struct owner_comparisons {
 /* Changes of the members: owner_member.c. */
 struct owner_members {
 	uint64_t epoch_at;	    /* when this epoch began */
-	uint64_t again_at;	    /* then it is announced again ... */
-	uint64_t again_every;	    /* ... and after so long; 0: it is not */
-	uint64_t lost_at;	    /* no loss is acted on before ... */
-	uint64_t lost_every;	    /* ... and the next one after so long */
+	uint64_t again_at;	    /* then it is announced again */
+	uint64_t again_every;	    /* how often from then on; 0: never */
+	uint64_t lost_at;	    /* no loss is acted on before */
+	uint64_t lost_every;	    /* how long until the next one is */
 	uint64_t renewed_at;	    /* OPEN's credential */
 	uint32_t invited;	    /* one past the last node invited */
 	struct storm_idset joining; /* non-members that have sent JOIN */
@@ -186,8 +186,8 @@ struct owner_members {
 struct owner_returning {
 	struct storm_idset nodes;    /* which ask for an OPEN */
 	uint64_t answer_at;	     /* then it is sent at the earliest */
-	struct storm_idset answered; /* ... and was lately, to these, */
-	uint64_t answered_at;	     /* ... to the first of them then */
+	struct storm_idset answered; /* those it was sent to lately */
+	uint64_t answered_at;	     /* when it was sent to the first one */
 };
 
 struct storm_owner {
@@ -241,7 +241,7 @@ void owner_round_merge(struct storm_owner *o, struct storm_status *st,
 		       const struct storm_asked *a);
 /* NULL: not adopted. */
 struct storm_child *owner_round_find(struct storm_owner *o, uint32_t node);
-/* Of those adopted, at most ADOPTED_MAX; returns how many. */
+/* The addresses of those adopted, at most ADOPTED_MAX; returns how many. */
 size_t owner_round_addrs(const struct storm_owner *o, struct storm_addr *to);
 void owner_round_end(struct storm_owner *o); /* another epoch, or none */
 
@@ -253,7 +253,7 @@ bool owner_cast_by_group(const struct storm_owner *o);
 void owner_cast_state(struct storm_owner *o, uint8_t flags);
 void owner_cast_body(struct storm_owner *o, uint64_t op, const uint8_t *body,
 		     size_t len);
-/* ... down the tree, whatever the network does with multicast: from those
+/* Send it down the tree, whatever the network does with multicast: from those
  * children on that to_child chooses; NULL: all, and those adopted. */
 void owner_cast_state_relay(struct storm_owner *o, uint8_t flags,
 			    owner_child_fn to_child);
@@ -264,7 +264,7 @@ void owner_cast_body_relay(struct storm_owner *o, uint64_t op,
  * them. */
 void owner_cast_state_to(struct storm_owner *o, uint8_t flags, bool relay,
 			 const struct storm_addr *to, size_t n);
-/* ... to all. */
+/* The same, to all. */
 void owner_cast_state_whole(struct storm_owner *o);
 /* Do the excluded nodes go in parts, as they are too many for the state? */
 bool owner_cast_in_parts(const struct storm_owner *o);
@@ -272,15 +272,15 @@ bool owner_cast_in_parts(const struct storm_owner *o);
 bool owner_cast_fits(const struct storm_owner *o, const struct storm_idset *p);
 /* The longest body of what goes to all. */
 size_t owner_cast_max(const struct storm_owner *o);
-/* Retransmit the latest version: to a node, member or not, */
+/* Retransmit the latest version to a node, member or not. */
 void owner_cast_again_node(struct storm_owner *o, uint32_t node);
-/* ... or to the group, even if it is not known to reach all. */
+/* Retransmit it to the group, even if that is not known to reach all. */
 void owner_cast_again_group(struct storm_owner *o);
 
 /* owner_ask.c */
 /* Something new is asked: the answers are outstanding from now on. */
 void owner_ask_soon(struct storm_owner *o, uint64_t now);
-/* ... and all are there: how long that takes is remembered. */
+/* All answers are there: how long that took is remembered. */
 void owner_ask_answered(struct storm_owner *o, uint64_t now);
 /* Is the answer of this child's subtree outstanding? */
 bool owner_ask_owes(const struct storm_owner *o, const struct storm_child *c);
@@ -335,8 +335,8 @@ void owner_fail(struct storm_owner *o);
  * members, or the domain is lost (ESUPERSEDED). */
 int owner_exclude(struct storm_owner *o, const struct storm_idset *nodes,
 		  enum storm_err why, int sys, uint64_t now);
-/* ... without the nodes that a STATUS has as lost, or without the children that
- * are silent.  True: there are such, and no epoch began just before. */
+/* Begin it without the nodes that a STATUS has as lost, or without the children
+ * that are silent.  True: there are such, and no epoch began just before. */
 bool owner_exclude_lost(struct storm_owner *o, uint64_t now);
 bool owner_exclude_silent(struct storm_owner *o, uint64_t now);
 /* All of a new epoch that goes in parts, until heartbeats have it.  When to
@@ -355,7 +355,7 @@ int owner_exclude_one(struct storm_owner *o, uint32_t node, enum storm_err why,
 /* A node has refused OPEN, as it serves another owner: begins a new epoch.  If
  * that cannot be saved the domain is lost (ESUPERSEDED). */
 int owner_superseded(struct storm_owner *o, uint64_t now);
-/* ... without the nodes that answer with no state of the domain. */
+/* Begin an epoch without the nodes that answer with no state of the domain. */
 void owner_exclude_fresh(struct storm_owner *o, uint64_t now);
 /* Send OPEN to some of the nodes outside, in turn. */
 void owner_invite_some(struct storm_owner *o, uint64_t now);
@@ -422,7 +422,7 @@ int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
 int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
 		     const struct storm_bytes *from, void *token,
 		     owner_ended_fn ended);
-/* ... or a transfer, see storm_owner_xfer(). */
+/* Queue a transfer, see storm_owner_xfer(). */
 int owner_xfer_queue_target(struct storm_owner *o, const struct storm_idset *P,
 			    const struct storm_target *to,
 			    const struct storm_bytes *from, uint64_t len,

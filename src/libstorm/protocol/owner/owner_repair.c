@@ -19,13 +19,13 @@
 #include "owner_private.h"
 
 #define GATHER (4 * STORM_MS)	   /* what others lack, too */
-#define GATHER_LAST (1 * STORM_MS) /* ... while nothing else is sent */
+#define GATHER_LAST (1 * STORM_MS) /* the same, while nothing else is sent */
 #define AGAIN_AFTER (3 * STORM_MS)
 #define FEW OWNER_AGAIN_MAX /* chunks, which may go twice */
 #define VAIN_AFTER (300 * STORM_MS)
 #define SERVE_BYTES (1u << 20) /* asked for by one NACK */
 
-/* Who lacks a chunk: a node's number and one, or one of these. */
+/* The nodes that lack a chunk: a node's number and one, or one of these. */
 #define NOBODY 0
 #define SEVERAL UINT32_MAX
 

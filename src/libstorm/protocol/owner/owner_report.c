@@ -9,9 +9,9 @@
 #include "src/libstorm/base/minmax.h"
 #include "owner_private.h"
 
-/* Of what not all nodes wait for.  It doubles while reports go on to come: each
- * acknowledgement wakes up all nodes, and those that start or end tasks are busy.
- * nm_report.c, OVERDUE, must be longer. */
+/* The delay for what only some nodes wait for.  It doubles while reports go on
+ * to come: each acknowledgement wakes up all nodes, and those that start or end
+ * tasks are busy. nm_report.c, OVERDUE, must be longer. */
 #define ACK_DELAY (100 * STORM_MS)
 #define ACK_DELAY_MAX (400 * STORM_MS)
 #define ACK_AGAIN (20 * STORM_MS)

@@ -80,7 +80,8 @@ static void owner_round_past_late(struct storm_owner *o, uint32_t teller,
 	for (uint32_t i = 0; i < late->count; i++)
 		for (uint32_t k = late->r[i].first;
 		     k <= late->r[i].last && o->round.count < ADOPTED_MAX; k++)
-			/* of a set that was joined some are not its own */
+			/* a set that was joined has some that are not its own
+			 * */
 			if (storm_tree_member(&o->tree, k) && k != teller &&
 			    storm_tree_above(&o->tree, teller, k) &&
 			    !storm_idset_has(late,

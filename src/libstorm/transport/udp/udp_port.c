@@ -152,7 +152,8 @@ int storm_udp_port_inherited(int type, uint16_t number)
 	return fd;
 }
 
-/* ------------------------------------------------------- who has the port --- */
+/* ------------------------------------------------- the holder of the port ---
+ * */
 
 struct holder {
 	unsigned long inode;

@@ -161,8 +161,8 @@ static struct udp_stream_out *stream_out_next(struct storm_udp *u)
 	return best;
 }
 
-/* May the session have one more?  Of an agent's places a session has half at the
- * most, and of its bytes, too; an owner has but one session. */
+/* May the session have one more?  A session has at most half of an agent's
+ * places, and of its bytes; an owner has but one session. */
 static bool stream_out_has_room(const struct storm_udp *u, uint64_t session,
 				size_t len)
 {

@@ -5,10 +5,10 @@
  * An agent must obey a strobe within microseconds, whatever else is sent to its
  * port.  So a thread of its own reads this socket, and the kernel lets through
  * only what looks like a strobe of the cluster domain's owner and comes from
- * where its strobes have come from (udp_filter.c).  Of unicast datagrams the
- * kernel's choice among the sockets of one port finds them
- * (SO_ATTACH_REUSEPORT_CBPF).  Multicasts come to all sockets that have joined.
- * There, two filters are each other's opposite.
+ * where its strobes have come from (udp_filter.c).  The kernel's choice among
+ * the sockets of one port (SO_ATTACH_REUSEPORT_CBPF) finds them among unicast
+ * datagrams.  Multicasts come to all sockets that have joined.  There, two
+ * filters are each other's opposite.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -34,7 +34,7 @@ struct udp_strobe {
 	int fd;
 	bool on;
 	struct storm_strobe_match match; /* if on */
-	/* Of the thread that receives, but for ppm. */
+	/* These belong to the thread that receives, but for ppm. */
 	struct storm_drop drop;
 	_Atomic uint32_t ppm;
 	_Atomic uint64_t datagrams, bytes, rail, dropped;

@@ -198,8 +198,8 @@ struct storm_verbs {
 	struct storm_drop drop;
 
 	bool up;	   /* all of the following is open */
-	bool port_down;	   /* ... but its port is down */
-	bool broken;	   /* ... but failed: to be closed */
+	bool port_down;	   /* it is up, and its port is down */
+	bool broken;	   /* it has failed, and is to be closed */
 	bool retrying;	   /* errors were logged before */
 	uint64_t up_again; /* time of the next try; 0: none */
 	struct verbs_port port;

@@ -60,8 +60,8 @@ static ssize_t stock_bcast_block(int type, char **from, ssize_t size, char **to,
 				 ssize_t room, ssize_t *left);
 #endif
 
-/* Of a failure that was logged with its reason and all nodes, Slurm logs a line
- * for each. */
+/* Slurm logs a line for each node, also of a failure that was logged with its
+ * reason and all nodes. */
 #define error(...)                                       \
 	do {                                             \
 		if (storm_bcast_told() || source.failed) \

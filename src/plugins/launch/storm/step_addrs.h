@@ -1,6 +1,6 @@
 /*
- * step_addrs.h - where nodes are, as slurmctld says it with a job.  Of cloud and
- * dynamic nodes it alone knows that.
+ * step_addrs.h - where nodes are, as slurmctld says it with a job.  It alone
+ * knows where cloud and dynamic nodes are.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -161,7 +161,8 @@ static void comments_read_back(struct share *s, char *text)
 	s->fresh = false;
 }
 
-/* Of the job's comments slurmctld 22.05 sends only AdminComment to slurmdbd. */
+/* slurmctld 22.05 sends slurmdbd only one of the job's comments: AdminComment.
+ * */
 static void comments_put_job(job_record_t *job, const char *word)
 {
 	comments_put(&job->system_comment, word);

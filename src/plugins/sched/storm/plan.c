@@ -148,7 +148,8 @@ bool plan_update(struct plan *p, struct snapshot *s, bool anew,
 
 /* ------------------------------------------------------------ into maps --- */
 
-/* Of a zone in which nothing is shared, but a job is held: it has strobes then. */
+/* The rows of a zone in which nothing is shared, but a job is held: so it has
+ * strobes. */
 #define HELD_ROWS 2
 
 static bool plan_map_zone(const struct plan *p, uint32_t i, struct gang_zone *z)

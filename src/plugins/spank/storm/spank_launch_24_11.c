@@ -116,7 +116,7 @@ static bool spank_launch_is_few(const char *value)
 	return n > 0 && n < launch_few_least();
 }
 
-/* Of "-N2" the "2"; of "-N" and "2", too. */
+/* The "2" of "-N2", and of "-N" and "2". */
 static const char *spank_launch_value(const char *name, char *const *arg)
 {
 	size_t len = strlen(name);

@@ -60,7 +60,7 @@ static bool spank_knows_type(const char *type)
 }
 
 /* STORM was built for another Slurm: srun keeps its own launch type.  Says so
- * once, to who asks for storm. */
+ * once, if a user asks for storm. */
 static bool spank_refuses(const char *type)
 {
 	static bool said;
