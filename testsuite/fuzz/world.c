@@ -213,11 +213,11 @@ static bool net_stream_waits(struct storm_transport *t, uint64_t stream)
 	return stream && !((struct world *) t)->nobody_waits;
 }
 
-static bool net_stream_pending(struct storm_transport *t, uint64_t session,
-			       uint32_t node)
+static enum storm_stream net_stream_state(struct storm_transport *t,
+					  uint64_t session, uint32_t node)
 {
 	must(is_of((struct world *) t, session) && node < WORLD_NODES);
-	return ((struct world *) t)->connecting;
+	return ((struct world *) t)->opens;
 }
 
 static void net_drop_streams(struct storm_transport *t, uint64_t session)
@@ -237,7 +237,7 @@ static const struct storm_transport_ops net = {
 	.send_stream = net_stream,
 	.end_stream = net_end_stream,
 	.stream_waits = net_stream_waits,
-	.stream_pending = net_stream_pending,
+	.stream_state = net_stream_state,
 	.drop_streams = net_drop_streams,
 	.mtu = net_mtu,
 };

@@ -157,7 +157,7 @@ struct world {
 	enum storm_err verdict; /* on the latest; ERANGE_: none yet */
 	int waiting;		/* ... without a verdict */
 	bool nobody_waits;
-	bool connecting; /* its OPENs to others are on their way */
+	enum storm_stream opens; /* its OPENs to others */
 	bool writes_fail, no_room, sends_fail, alone, killed, refused;
 	uint8_t room[4 * STORM_DATAGRAM_MAX]; /* for the next run of a file */
 	struct storm_rx rx[WORLD_BATCH];      /* not handed over yet */

@@ -725,13 +725,17 @@ START_TEST(test_says_a_node_is_bad)
 	t.w.now += 181 * STORM_SEC;
 	ck_assert(!is_lost_to(&t, 1001, 500));
 
-	t.w.connecting = true;
+	t.w.opens = STORM_STREAM_CONNECTING;
 	child = begin_of(&t, 1000);
 	storm_nm_stream_failed(t.w.nm, t.w.session, child, STORM_ELOST,
 			       ETIMEDOUT, t.w.now);
 	say_flags(&t, STORM_CAST_CLOSING);
 	ck_assert(is_lost_to(&t, 1001, 200));
 	ck_assert(is_lost_to(&t, 1001, 200));
+	/* now there is a connection, and MUNGE takes its time */
+	t.w.opens = STORM_STREAM_WAITS;
+	ck_assert(!is_lost_to(&t, 1001, 500));
+	t.w.opens = STORM_STREAM_CONNECTING;
 	child = begin_of(&t, 1001);
 	asks_for(&t, 20);
 	answers(&t, child);

@@ -835,15 +835,18 @@ START_TEST(test_stream_no_connection)
 	ck_assert(until(TAILQ_FIRST(&owner.u->out)->connected));
 	began = storm_now();
 	ck_assert_int_eq(stream_to(&a, 3, 4, "second", 6), 0);
-	ck_assert(owner.t->ops->stream_pending(owner.t, 3, 4));
-	ck_assert(!owner.t->ops->stream_pending(owner.t, 3, 5));
+	ck_assert_int_eq(owner.t->ops->stream_state(owner.t, 1, 2),
+			 STORM_STREAM_WAITS);
+	ck_assert_int_eq(owner.t->ops->stream_state(owner.t, 3, 4),
+			 STORM_STREAM_CONNECTING);
+	ck_assert(!owner.t->ops->stream_state(owner.t, 3, 5));
 	ck_assert(until(owner.failures == 1));
 	ck_assert_uint_eq(owner.failed_session, 3);
 	ck_assert_int_eq(owner.failed_why, STORM_ELOST);
 	ck_assert_int_eq(owner.failed_errno, ETIMEDOUT);
 	ck_assert_uint_ge(storm_now() - began, 500 * STORM_MS);
 	ck_assert_uint_lt(storm_now() - began, set.open_timeout);
-	ck_assert(!owner.t->ops->stream_pending(owner.t, 3, 4));
+	ck_assert(!owner.t->ops->stream_state(owner.t, 3, 4));
 	close(fd);
 }
 END_TEST

@@ -20,6 +20,13 @@ struct storm_rx;
 /* Each class has a queue of its own, so that bulk data never delay control. */
 enum storm_class { STORM_CONTROL, STORM_BULK };
 
+/* An OPEN on its way to a node. */
+enum storm_stream {
+	STORM_STREAM_OVER,	 /* accepted, or it has failed */
+	STORM_STREAM_CONNECTING, /* the node's host has not answered yet */
+	STORM_STREAM_WAITS	 /* not begun yet, sent, or judged there */
+};
+
 struct storm_transport_ops {
 	const char *name;
 	/*
@@ -53,10 +60,9 @@ struct storm_transport_ops {
 	/* The sender's address and port.  NULL, or all zeroes: unknown. */
 	struct storm_addr (*stream_from)(struct storm_transport *t,
 					 uint64_t stream);
-	/* Is the session's OPEN to this node still on its way, or judged there?
-	 * False: accepted, or it has failed.  NULL: not known. */
-	bool (*stream_pending)(struct storm_transport *t, uint64_t session,
-			       uint32_t node);
+	/* The session's OPEN to this node.  NULL: not known. */
+	enum storm_stream (*stream_state)(struct storm_transport *t,
+					  uint64_t session, uint32_t node);
 	/* Cancel a session's OPENs that are not accepted yet; no failure is
 	 * reported for them. */
 	void (*drop_streams)(struct storm_transport *t, uint64_t session);

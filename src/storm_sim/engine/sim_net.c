@@ -366,8 +366,9 @@ static bool sim_stream_waits(struct storm_transport *t, uint64_t number)
 	return !s->over && s->life == sim->ep[s->from].life;
 }
 
-static bool sim_stream_pending(struct storm_transport *t, uint64_t session,
-			       uint32_t node)
+/* No connection takes time here. */
+static enum storm_stream sim_stream_state(struct storm_transport *t,
+					  uint64_t session, uint32_t node)
 {
 	struct endpoint *ep = (struct endpoint *) t;
 	const struct stream *s;
@@ -375,9 +376,9 @@ static bool sim_stream_pending(struct storm_transport *t, uint64_t session,
 	for (uint32_t i = ep->streams; i; i = s->next) {
 		s = &ep->sim->stream[i - 1];
 		if (s->session == session && s->node == node)
-			return true;
+			return STORM_STREAM_WAITS;
 	}
-	return false;
+	return STORM_STREAM_OVER;
 }
 
 static void sim_drop_streams(struct storm_transport *t, uint64_t session)
@@ -438,7 +439,7 @@ const struct storm_transport_ops storm_sim_transport_ops = {
 	.send_stream = sim_stream,
 	.end_stream = sim_end_stream,
 	.stream_waits = sim_stream_waits,
-	.stream_pending = sim_stream_pending,
+	.stream_state = sim_stream_state,
 	.drop_streams = sim_drop_streams,
 	.mtu = sim_mtu,
 	.room = sim_room,

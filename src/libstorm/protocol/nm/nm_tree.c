@@ -76,12 +76,12 @@ void nm_children_tell(struct nm_session *s, uint64_t now)
 {
 	const struct storm_transport_ops *ops = s->link.t->ops;
 
-	if (s->link.epoch != s->open->epoch || !ops->stream_pending)
+	if (s->link.epoch != s->open->epoch || !ops->stream_state)
 		return;
 	for (uint32_t i = 0; i < s->tree.children; i++) {
 		struct storm_child *c = &s->tree.child[i];
 
-		if (!ops->stream_pending(s->link.t, s->link.session, c->node))
+		if (!ops->stream_state(s->link.t, s->link.session, c->node))
 			storm_child_told(c, now);
 	}
 }
@@ -98,8 +98,9 @@ static int nm_child_cut(struct nm_session *s, const struct storm_child *c,
 	if (sys && !known)
 		nm_known_add(s, c->node, sys, now);
 	if (sys || c->heard || !nm_known_connection(known) ||
-	    !ops->stream_pending ||
-	    !ops->stream_pending(s->link.t, s->link.session, c->node))
+	    !ops->stream_state ||
+	    ops->stream_state(s->link.t, s->link.session, c->node) !=
+		    STORM_STREAM_CONNECTING)
 		return sys;
 	*next = storm_min(*next, now < at ? at : STORM_NEVER);
 	return now < at ? 0 : known;

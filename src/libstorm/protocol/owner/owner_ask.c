@@ -103,8 +103,8 @@ static void owner_ask_tells(const struct storm_owner *o, struct storm_child *c,
 {
 	const struct storm_transport_ops *ops = o->t->ops;
 
-	if (o->link.epoch == o->open->epoch && ops->stream_pending &&
-	    !ops->stream_pending(o->t, o->link.session, c->node))
+	if (o->link.epoch == o->open->epoch && ops->stream_state &&
+	    !ops->stream_state(o->t, o->link.session, c->node))
 		storm_child_told(c, now);
 }
 

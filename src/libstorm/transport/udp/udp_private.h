@@ -261,8 +261,8 @@ int storm_udp_send_stream(struct storm_transport *t,
 			  const struct storm_addr *to, uint64_t session,
 			  uint32_t node, const void *buf, size_t len);
 void storm_udp_drop_streams(struct storm_transport *t, uint64_t session);
-bool storm_udp_stream_pending(struct storm_transport *t, uint64_t session,
-			      uint32_t node);
+enum storm_stream storm_udp_stream_state(struct storm_transport *t,
+					 uint64_t session, uint32_t node);
 /* An event of a stream; it may free it. */
 void storm_udp_stream_out(struct storm_udp *u, struct udp_stream_out *s);
 /* Those that failed, or whose time is over. */

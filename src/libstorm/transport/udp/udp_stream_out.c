@@ -355,16 +355,18 @@ void storm_udp_drop_streams(struct storm_transport *t, uint64_t session)
 	}
 }
 
-bool storm_udp_stream_pending(struct storm_transport *t, uint64_t session,
-			      uint32_t node)
+enum storm_stream storm_udp_stream_state(struct storm_transport *t,
+					 uint64_t session, uint32_t node)
 {
 	struct storm_udp *u = (struct storm_udp *) t;
 	const struct udp_stream_out *s;
 
 	TAILQ_FOREACH(s, &u->out, link)
 	if (s->session == session && s->node == node)
-		return true;
-	return false;
+		return s->src.fd >= 0 && !stream_out_is_connected(s) ?
+			       STORM_STREAM_CONNECTING :
+			       STORM_STREAM_WAITS;
+	return STORM_STREAM_OVER;
 }
 
 static void stream_out_again(struct storm_udp *u, struct udp_stream_out *s)

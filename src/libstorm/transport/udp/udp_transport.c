@@ -126,7 +126,7 @@ static const struct storm_transport_ops udp_ops = {
 	.end_stream = storm_udp_end_stream,
 	.stream_waits = storm_udp_stream_waits,
 	.stream_from = storm_udp_stream_from,
-	.stream_pending = storm_udp_stream_pending,
+	.stream_state = storm_udp_stream_state,
 	.drop_streams = storm_udp_drop_streams,
 	.mtu = udp_transport_mtu,
 };

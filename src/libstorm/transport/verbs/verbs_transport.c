@@ -88,12 +88,13 @@ static bool verbs_transport_stream_waits(struct storm_transport *t,
 	return v->by_udp->ops->stream_waits(v->by_udp, stream);
 }
 
-static bool verbs_transport_stream_pending(struct storm_transport *t,
-					   uint64_t session, uint32_t node)
+static enum storm_stream verbs_transport_stream_state(struct storm_transport *t,
+						      uint64_t session,
+						      uint32_t node)
 {
 	struct storm_verbs *v = (struct storm_verbs *) t;
 
-	return v->by_udp->ops->stream_pending(v->by_udp, session, node);
+	return v->by_udp->ops->stream_state(v->by_udp, session, node);
 }
 
 static void verbs_transport_drop_streams(struct storm_transport *t,
@@ -127,7 +128,7 @@ static const struct storm_transport_ops verbs_ops = {
 	.end_stream = verbs_transport_end_stream,
 	.stream_waits = verbs_transport_stream_waits,
 	.stream_from = verbs_transport_stream_from,
-	.stream_pending = verbs_transport_stream_pending,
+	.stream_state = verbs_transport_stream_state,
 	.drop_streams = verbs_transport_drop_streams,
 	.mtu = verbs_transport_mtu,
 	.room = verbs_transport_room,
