@@ -22,8 +22,6 @@ LIMIT = 120             # seconds for one mix
 POLL = 0.25
 ENDED = {"COMPLETED", "CANCELLED", "FAILED", "NODE_FAIL", "TIMEOUT",
          "BOOT_FAIL", "OUT_OF_MEMORY", "DEADLINE", "PREEMPTED"}
-#: states in which no job stays for long
-SOON = "SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1"
 #: faults that may end a job of the node, or prevent its start
 BREAK = {"slurmd killed", "node down"}
 
@@ -480,7 +478,7 @@ class Labs:
         if not self.lab:
             self.lab = self.make(nodes=shape.nodes, cpus=shape.cpus,
                                  gang=shape.jobs, quantum=shape.quantum,
-                                 conf=[SOON], storm_conf={
+                                 storm_conf={
                                      "PartitionPolicy": f"gang:{self.policy}"},
                                  mode="drop" if shape.lossy else "multicast")
             self.shape = shape

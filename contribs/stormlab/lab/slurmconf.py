@@ -36,7 +36,7 @@ JobAcctGatherType=jobacct_gather/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SchedulerType=sched/backfill
-SchedulerParameters=batch_sched_delay=0,sched_interval=5,bf_interval=5
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
 PriorityType=priority/basic
 AccountingStorageType=accounting_storage/none
 JobCompType=jobcomp/none
