@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from harness import HERE, TOP, Cluster, munged_off, until
+from harness import HERE, TOP, Cluster, LabError, munged_off, until
 from test_hostile import HEAD, addresses, stop
 
 pytestmark = pytest.mark.storm_only
@@ -81,10 +81,22 @@ def quiet_time(c):
     return best
 
 
-def no_sessions(c, nodes):
-    for node in nodes:
-        until(lambda: c.agent(node, "sessions") == 0,
-              f"the sessions of {node} to end")
+def no_sessions(c):
+    def none(node):
+        try:
+            return c.agent(node, "sessions") == 0
+        except LabError:    # the next agent does not answer yet
+            return False
+
+    for node in c.names:
+        until(lambda: none(node), f"the sessions of {node} to end")
+
+
+def end_sessions(c):
+    """At once: those of silent owners take their time."""
+    for node in c.names:
+        c.lab.kill(node, "agent")
+    no_sessions(c)
 
 
 def test_audit(cluster, insider):
@@ -158,8 +170,7 @@ def test_flood(cluster, insider, host):
     # two cores run 8 nodes, munged and the attackers
     assert min(times) < 2 * quiet + 1
     assert rss(cluster, "n1") < 64
-    # the silent owners' sessions end, whatever time-outs they named
-    no_sessions(cluster, cluster.names)
+    end_sessions(cluster)
 
 
 def test_all_sessions(cluster, insider):
@@ -171,7 +182,7 @@ def test_all_sessions(cluster, insider):
     used = rss(cluster, "n1")
     print(f"sessions: {got}, agent: {used:.1f} MB")
     assert got == [128, 96, 32] and used < 64, (got, used)
-    no_sessions(cluster, cluster.names)
+    end_sessions(cluster)
 
 
 def test_memory(cluster, insider):
@@ -184,7 +195,7 @@ def test_memory(cluster, insider):
     assert run.code == 0 and run.out == "x\n" * 8, str(run)
     cluster.by_storm(run)
     cluster.remove("/tmp/app")
-    no_sessions(cluster, cluster.names)
+    end_sessions(cluster)
 
 
 VICTIM = HEAD + """\
@@ -247,9 +258,10 @@ except OSError:
 
 
 def test_silent_owner(cluster, insider):
-    """An owner that sends an OPEN and nothing more gets no more than it sent."""
+    """An owner that sends an OPEN and nothing more gets no more than it sent, and
+    its session ends, whatever time-outs it named."""
     nodes, own = addresses(cluster), address(cluster, "login")
-    no_sessions(cluster, cluster.names)
+    no_sessions(cluster)
     p = cluster.start(["python3", "-c", SINK], host="login", cwd="/tmp",
                       user="other", label="sink")
     until(lambda: "ready" in p.out(), lambda: f"the sink: {p.err()}")
@@ -261,6 +273,7 @@ def test_silent_owner(cluster, insider):
     count, size = map(int, p.out().split()[-2:])
     assert count and size <= sent, f"{size} bytes for {sent}: {p.out()}"
     p.finish()
+    no_sessions(cluster)
 
 
 #: what an attacker without MUNGE's word can send, and one who repeats another's
@@ -290,7 +303,7 @@ def test_nothing_for_what_nobody_vouches_for(cluster, insider):
     """Bytes out, for each type of message: none at all."""
     nodes = addresses(cluster)
     own = address(cluster, "login")
-    no_sessions(cluster, cluster.names)
+    no_sessions(cluster)
     before = out_datagrams(cluster, "n1")
     strange = cluster.agent("n1", "bad_session")
     p = cluster.start(["python3", "-c", DATAGRAMS, nodes[0], "1234"],
@@ -415,7 +428,7 @@ def test_root_of_a_user_namespace(cluster, insider):
     assert f"audit: OPEN by uid {uid} at" in log, log[-3000:]
     assert "audit: OPEN by uid 0 at" not in log, log[-3000:]
     assert accepted <= 128, "it has root's reserve"
-    no_sessions(cluster, cluster.names)
+    no_sessions(cluster)
 
 
 def falls_back(c, why, **options):
