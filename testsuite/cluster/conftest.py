@@ -61,6 +61,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "by_group: what comes by multicast is "
                             "needed, so only where it goes")
     config.addinivalue_line("markers", "storm_only: there is no stock form")
+    config.addinivalue_line("markers", "lab_with(...): options for fresh")
     config.addinivalue_line("markers", "slurm_only(releases, reason): "
                             "other releases of Slurm cannot do that")
 
@@ -144,8 +145,10 @@ def big():
 
 @pytest.fixture
 def fresh(request):
-    """4 nodes for this test only, which may break them."""
-    c = make("fresh", 4)
+    """4 nodes for this test only, which may break them. Its mark lab_with has
+    options."""
+    mark = request.node.get_closest_marker("lab_with")
+    c = make("fresh", 4, **mark.kwargs if mark else {})
     c.current = re.sub(r"\W+", "_", request.node.name)
     yield c
     c.down()

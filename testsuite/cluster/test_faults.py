@@ -7,9 +7,15 @@ import time
 
 import pytest
 
-from harness import until
+from harness import sanitized, until
 
 pytestmark = pytest.mark.storm_only
+
+#: so that what waits for one that is silent, and for one that is gone, does not wait
+#: long
+HASTY, BRIEF = [pytest.mark.lab_with(**{} if sanitized() else options) for options in (
+    {"storm_conf": {"DeadTimeout": "2s", "Heartbeat": "400ms"}},
+    {"conf": ["MessageTimeout=4"]})]
 
 
 def sessions(cluster, nodes=None):
@@ -67,6 +73,7 @@ def test_all_agents_killed_while_tasks_run(fresh):
     assert run.code == 6 and run.out == "end\n" * 8, str(run)
 
 
+@HASTY
 def test_agent_killed_during_the_broadcast(fresh):
     """The message names the node; no node shows the file, no temporary file
     stays."""
@@ -87,6 +94,7 @@ def test_agent_killed_during_the_broadcast(fresh):
     assert run.code == 0 and run.out == "again\n" * 4, str(run)
 
 
+@HASTY
 def test_agent_stopped_during_the_broadcast(fresh):
     """Not dead, but unresponsive: the same, and slurmd replaces it."""
     s = slow_broadcast(fresh)
@@ -141,6 +149,7 @@ def test_slurmd_killed_and_restarted_while_tasks_run(fresh):
     fresh.by_storm(run)
 
 
+@BRIEF
 def test_slurmd_killed_before_the_launch(fresh):
     """Its agent lives and cannot deliver. The message names the node, and srun
     ends as stock's does."""
@@ -164,6 +173,7 @@ def test_slurmd_restarted_by_the_administrator(fresh):
     assert run.code == 6 and run.out == "end\n" * 8, str(run)
 
 
+@HASTY
 def test_srun_killed_during_the_broadcast(fresh):
     """The agents notice, and remove the files and sessions."""
     s = slow_broadcast(fresh)
@@ -174,6 +184,7 @@ def test_srun_killed_during_the_broadcast(fresh):
     until(lambda: sessions(fresh) == 0, "the sessions' end")
 
 
+@HASTY
 def test_sbcast_storm_killed(fresh):
     slow(fresh)
     s = fresh.start("sbcast_storm {big} /tmp/app",
@@ -185,6 +196,7 @@ def test_sbcast_storm_killed(fresh):
     until(lambda: fresh.litter() == [], "a clean /tmp")
 
 
+@HASTY
 def test_sbcast_storm_interrupted(fresh):
     """ctrl-C: no file, no temporary."""
     slow(fresh)
@@ -209,6 +221,7 @@ def test_srun_interrupted_during_the_broadcast(fresh):
               "no temporaries")
 
 
+@HASTY
 def test_srun_killed_while_tasks_run(fresh):
     """Its step and its sessions end (by a shepherd process, as for stock's
     srun). The tasks of another step are unharmed."""
@@ -229,6 +242,7 @@ def test_srun_killed_while_tasks_run(fresh):
     until(lambda: sessions(fresh) == 0, "the end of all sessions")
 
 
+@HASTY
 def test_srun_killed_at_any_moment(fresh):
     """During the launch, a little later each time: no session stays, and the
     next srun works."""
