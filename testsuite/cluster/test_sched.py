@@ -3,6 +3,7 @@
 refused configurations, take-over, and the way back to stock."""
 import glob
 import os
+import pathlib
 import re
 import threading
 import time
@@ -13,6 +14,7 @@ import contexts
 from firewall import dropped
 from harness import (MACHINES, Lab, LabError, chosen, need_records, save_jobs,
                      until, write_epilog)
+from lab.sysdep import pids_in_namespace
 from sched_tests import *  # noqa: F401, F403
 from sched_tests import (CONF, command, edit, in_turn, running, show, standing,
                          state, strobed, strobes, submit, told, turns)
@@ -340,12 +342,28 @@ def go(lab):
         pass
 
 
+def agent_elsewhere(lab, host):
+    """An agent of another lab's host that has this name."""
+    own = pids_in_namespace(lab.pid(host))
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            words = pathlib.Path(path).read_text().split("\0")
+        except OSError:     # it has just ended
+            continue
+        if words[:3] == ["storm_agent", "--node", host] and \
+                int(path.split("/")[2]) not in own:
+            return True
+    return False
+
+
 def ours(lab, host):
-    """The state of a node that takes part in gang scheduling.  Hosts of a lab
-    share the cpu groups of version 1, so only the node's own group counts."""
+    """The state of a node that takes part in gang scheduling.  Hosts of all labs
+    share the cpu groups of version 1, so only the node's own group counts, and not
+    if another lab has such a node."""
     return [p for pattern in (f"/run/slurm-storm/{host}/gang",
                               f"/sys/fs/cgroup/**/slurm-storm/{host}")
-            for p in glob.glob(lab.path(host, pattern), recursive=True)]
+            for p in glob.glob(lab.path(host, pattern), recursive=True)
+            if "/cgroup/cpu" not in p or not agent_elsewhere(lab, host)]
 
 
 def test_back_to_stock():
