@@ -101,13 +101,12 @@ def check_needed(systemd=False, root="/"):
     if missing:
         raise Trouble("these packages are missing, here or in "
                       f"{root}: {' '.join(sorted(missing))}; "
-                      "'contribs/prepare machines' as root installs them "
+                      "'testsuite/machines/prepare' as root installs them "
                       "(for another release of Slurm, with --slurm)")
 
 
 def find_kernel():
-    """The newest kernel that is installed or that contribs/prepare has
-    unpacked."""
+    """The newest kernel that is installed or that prepare has unpacked."""
     found = []
     for root in (CACHE / "kernel", pathlib.Path("/")):
         for modules in glob.glob(f"{root}/lib/modules/*"):
@@ -116,9 +115,9 @@ def find_kernel():
             if k.complete():
                 found.append(k)
     if not found:
-        raise Trouble("there is no kernel with rdma_rxe: 'contribs/prepare machines' "
-            "gets one (Debian's package linux-image-amd64; installed is as "
-            "good)")
+        raise Trouble("there is no kernel with rdma_rxe: "
+                      "'testsuite/machines/prepare' gets one (Debian's package "
+                      "linux-image-amd64; installed is as good)")
     return max(found, key=lambda k: [int(n) for n in
                                      re.findall(r"\d+", k.version)])
 
