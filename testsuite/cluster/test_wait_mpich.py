@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""MPICH's own tests say the same with and without --storm-wait. `contribs/prepare
-mpich-tests` builds them from MPICH's source, of which nothing is ours.
+"""MPICH's own tests say the same with and without --storm-wait. prepare_mpich, beside
+this file, builds them from MPICH's source, of which nothing is ours.
 
 Each program of a part's testlist runs by itself, by srun, with at most four ranks
 on one node. Its verdict is whether it says "No Errors" (some fail without the library,
@@ -41,8 +41,8 @@ def suite():
     found = [path for path in sorted(cache.glob("mpich-*/test/mpi"))
              if ".new/" not in str(path)]
     if not found:
-        pytest.skip("SKIP: MPICH's tests are not built: contribs/prepare "
-                    "mpich-tests")
+        pytest.skip("SKIP: MPICH's tests are not built: "
+                    "testsuite/cluster/prepare_mpich")
     return found[-1]
 
 
