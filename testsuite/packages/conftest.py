@@ -60,8 +60,8 @@ def debs(release):
     found = {p.name.split("_")[0]: p for p in release.debs.glob("*.deb")
              if "-dbgsym" not in p.name}
     if not found:
-        pytest.skip(f"SKIP: no packages in {release.debs}: run 'contribs/prepare "
-                    f"{' '.join(['debs', *release.option])}'")
+        pytest.skip(f"SKIP: no packages in {release.debs}: run '"
+                    f"{' '.join(['contribs/build_debs', *release.option])}'")
     return found
 
 
