@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/storm_sim/model/launcher.h"
+#include "contribs/bench/launcher.h"
 #include "src/storm_sim/model/model.h"
 
 #define NODES_MAX 16384

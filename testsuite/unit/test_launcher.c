@@ -6,7 +6,7 @@
  */
 #include <math.h>
 
-#include "src/storm_sim/model/launcher.h"
+#include "contribs/bench/launcher.h"
 #include "src/storm_sim/model/model.h"
 #include "unit.h"
 

@@ -86,8 +86,7 @@ struct nm_xfer {
 	void *file;
 	bool opening, staging, committing; /* the host is at it */
 	struct storm_chunkmap map;	   /* chunks that are here */
-	struct storm_chunkmap
-		written; /* chunks in the file, too; nm_xfer_done() */
+	struct storm_chunkmap written;	   /* to the file; nm_xfer_done() */
 	bool mapped;
 	struct storm_digest *digest; /* of what is in mem, up to hashed */
 	uint64_t hashed;

@@ -16,8 +16,8 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "launcher.h"
-#include "model.h"
+#include "contribs/bench/launcher.h"
+#include "src/storm_sim/model/model.h"
 
 #define CROSSOVER_MAX 62
 
