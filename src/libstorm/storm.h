@@ -1,7 +1,7 @@
 /*
  * storm.h - the public interface of libstorm.
  *
- * STORM reduces cluster resource management to three network primitives
+ * The STORM paper reduces resource management to three network primitives
  * (Frachtenberg et al., "STORM: Scalable Resource Management for Large-Scale
  * Parallel Computers", IEEE Trans. Computers 55(12), 2006, section 2.4.1):
  * XFER-AND-SIGNAL, TEST-EVENT and COMPARE-AND-WRITE.  A program that uses them

@@ -2,8 +2,8 @@
  * held.h - do held jobs stand on their nodes?  Each node raises a variable of its own
  * to the last strobe after which they all stood, by its kernel's word
  * (agent_gang_held.c).  COMPARE-AND-WRITE asks all of these nodes at once (paper
- * section 2.4.1), again and again, and each time about a later strobe: who ceases to
- * prove it is no longer counted.
+ * section 2.4.1), again and again, and each time about a later strobe: a node
+ * that ceases to prove it no longer counts.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -2,8 +2,8 @@
  * wait_mpi.c - find functions of the MPI library of this process.
  *
  * All see it where a program is linked with it.  The program comes first: it has
- * copies of MPI's variables.  Where MPI was loaded later, by Python, only who has
- * loaded it sees it.
+ * copies of MPI's variables.  Where MPI was loaded later, by Python, only the
+ * library that has loaded it sees it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

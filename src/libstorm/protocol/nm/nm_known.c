@@ -50,7 +50,7 @@ int nm_known_find(struct nm_session *s, uint32_t node, uint64_t now)
 	const struct nm_known *k;
 	struct storm_addr addr;
 
-	/* the owner of the cluster's domain knows whom to leave out */
+	/* the owner of the cluster domain knows itself which to leave out */
 	if (!s->nm->known_any || s->open->cluster ||
 	    s->link.epoch != s->open->epoch || !nm_route(s, node, &addr))
 		return 0;

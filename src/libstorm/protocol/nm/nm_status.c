@@ -333,7 +333,7 @@ static uint64_t nm_status_every(struct nm_session *s, uint64_t now)
 		s->heard.calm_at = now + CALM_AFTER;
 	every = storm_sign_every(s->open->dead_timeout, s->open->heartbeat,
 				 s->open->cluster || now < s->heard.calm_at);
-	/* that nothing reaches it, who is above it sees by this */
+	/* the parent sees by this that nothing reaches the node */
 	return s->heard.cast.version ? every : storm_min(every, SIGN_UNHEARD);
 }
 
