@@ -45,6 +45,18 @@ struct check_options {
 /* ------------------------------------------------------------------ storm.conf --- */
 
 static bool conf_is_bad;
+static char *conf_lines; /* to be written in place of an old form, or NULL */
+
+/* The lines are printed behind all else, whole, so that they can be copied. */
+static void check_conf_old(const char *text)
+{
+	size_t first = strcspn(text, "\n");
+
+	if (text[first])
+		conf_lines = strdup(text + first + 1);
+	check_tell(CHECK_NOTE, "", "%.*s%s", (int) first, text,
+		   conf_lines ? " the lines below" : "");
+}
 
 /* "FILE:LINE: what is allowed" reads as a remedy.  An unknown key has no effect, so
  * what was meant is not set. */
@@ -53,6 +65,10 @@ static void check_conf_fault(void *arg, enum conf_fault kind, const char *text)
 	const char *allowed = strstr(text, ", allowed: ");
 
 	(void) arg;
+	if (kind == CONF_OLD) {
+		check_conf_old(text);
+		return;
+	}
 	if (kind == CONF_WARNING && !strstr(text, ": unknown key ")) {
 		check_tell(CHECK_NOTE, "", "%s", text);
 		return;
@@ -221,7 +237,7 @@ int main(int argc, char **argv)
 {
 	static struct storm_conf conf; /* large */
 	struct check_options o = { 0 };
-	bool slurm_runs;
+	bool slurm_runs, lacks;
 
 	if (!check_options_read(&o, argc, argv)) {
 		fputs(usage, stderr);
@@ -249,5 +265,9 @@ int main(int argc, char **argv)
 	check_by_slurm(&o, slurm_runs);
 	if (o.job && slurm_runs)
 		check_job(o.nodes, &conf);
-	return check_tell_all(stdout, o.quiet) ? LACKS : FINE;
+	lacks = check_tell_all(stdout, o.quiet);
+	if (conf_lines && !o.quiet)
+		puts(conf_lines);
+	free(conf_lines);
+	return lacks ? LACKS : FINE;
 }

@@ -153,17 +153,19 @@ static char *conf_include_file(const struct conf_reader *r, char *name)
 	return why;
 }
 
-static char *conf_read_pair(const struct conf_reader *r, char *key, char *value)
+/* Cut a value off, with its quotes: *rest is what follows it. */
+static char *conf_cut_value(const struct conf_reader *r, const char *key,
+			    char **value, char **rest)
 {
-	char *end, *place;
+	char *end;
 
-	if (!*value)
+	if (!**value)
 		return LINE_FAULT(
 			r,
 			"%s has no value: write %s=VALUE, or remove the line",
 			key, key);
-	if (*value == '"') {
-		end = strchr(++value, '"');
+	if (**value == '"') {
+		end = strchr(++*value, '"');
 		if (!end)
 			return LINE_FAULT(
 				r,
@@ -175,28 +177,67 @@ static char *conf_read_pair(const struct conf_reader *r, char *key, char *value)
 				"'%s' follows the closing quote of %s: quote the whole value, or none of it",
 				conf_excerpt(end + 1), key);
 	} else {
-		end = value + strcspn(value, BLANKS);
+		end = *value + strcspn(*value, BLANKS);
 	}
 	if (*end)
 		*end++ = '\0';
-	end = conf_skip_blanks(end);
-	if (*end)
+	*rest = conf_skip_blanks(end);
+	return NULL;
+}
+
+static char *conf_key_end(char *key)
+{
+	while (isalnum((unsigned char) *key) || (*key && strchr("_.", *key)))
+		key++;
+	return key;
+}
+
+/* The pairs that follow FIRST=VALUE on its line. */
+static char *conf_read_more(const struct conf_reader *r, const char *place,
+			    const char *first, const char *its, char *key)
+{
+	char *end, *value, *rest, *why;
+
+	for (; *key; key = rest) {
+		end = conf_key_end(key);
+		value = conf_skip_blanks(end);
+		if (end == key || *value != '=')
+			return LINE_FAULT(
+				r, "expected Key=Value after %s=%s, found '%s'",
+				first, its, conf_excerpt(key));
+		*end = '\0';
+		value = conf_skip_blanks(value + 1);
+		why = conf_cut_value(r, key, &value, &rest);
+		if (why)
+			return why;
+		r->calls->more_found(r->calls->arg, place, key, value);
+	}
+	return NULL;
+}
+
+static char *conf_read_pair(const struct conf_reader *r, char *key, char *value)
+{
+	const struct conf_file_calls *calls = r->calls;
+	char *rest, *place, *why = conf_cut_value(r, key, &value, &rest);
+
+	if (why)
+		return why;
+	if (*rest && !(calls->takes_more && calls->takes_more(calls->arg, key)))
 		return LINE_FAULT(
 			r,
 			"'%s' follows %s=%s: write one key per line, and quote a value that has blanks",
-			conf_excerpt(end), key, value);
+			conf_excerpt(rest), key, value);
 	place = conf_text_make("%s:%u", r->path, r->line);
-	r->calls->key_found(r->calls->arg, place, key, value);
+	calls->key_found(calls->arg, place, key, value);
+	why = conf_read_more(r, place, key, value, rest);
 	free(place);
-	return NULL;
+	return why;
 }
 
 static char *conf_read_line(const struct conf_reader *r, char *s)
 {
-	char *key = conf_skip_blanks(s), *end = key, *value;
+	char *key = conf_skip_blanks(s), *end = conf_key_end(key), *value;
 
-	while (isalnum((unsigned char) *end) || (*end && strchr("_.", *end)))
-		end++;
 	if (!*key)
 		return NULL;
 	value = conf_skip_blanks(end);

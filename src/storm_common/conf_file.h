@@ -1,6 +1,6 @@
 /*
- * conf_file.h - read a file in slurm.conf's syntax: one Key=Value per line,
- * comments, continued lines, and Include.
+ * conf_file.h - read a file in slurm.conf's syntax: one Key=Value per line, or
+ * several where the first one allows that, comments, continued lines, and Include.
  *
  * Slurm's own reader reports errors only in its log, and waits a minute for a
  * file that does not exist.  This one needs nothing of Slurm.
@@ -10,11 +10,18 @@
 #ifndef STORM_CONF_FILE_H
 #define STORM_CONF_FILE_H
 
+#include <stdbool.h>
+
 struct conf_file_calls {
 	/* A key as it is written, its place (file:line), and its value without
 	 * quotes. */
 	void (*key_found)(void *arg, const char *place, const char *key,
 			  const char *value);
+	/* May others follow this key on its line?  NULL: never. */
+	bool (*takes_more)(void *arg, const char *key);
+	/* One of those that follow the last key_found(). */
+	void (*more_found)(void *arg, const char *place, const char *key,
+			   const char *value);
 	/* A line that cannot be read, or a file: one line of text that begins
 	 * with the place. */
 	void (*wrong)(void *arg, const char *text);

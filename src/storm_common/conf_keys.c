@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "conf_keys.h"
+#include "conf_partition.h"
 #include "conf_text.h"
 #include "conf_value.h"
 #include "gang_map.h"
@@ -38,6 +39,7 @@ struct conf_key {
 	const char *what;	    /* a number's unit, or what is allowed */
 	const char *const *choices; /* ends with NULL */
 	bool (*parse)(struct storm_conf *c, void *field, const char *value);
+	bool old; /* of the old form, for one version */
 };
 
 #define KEY_LETTERS 32 /* no name is longer */
@@ -202,24 +204,7 @@ static bool conf_parse_list(struct storm_conf *c, const char *v,
 	return good;
 }
 
-/* The partition's entry, which is made if it is new.  NULL: no room, or the
- * name is empty or too long. */
-static struct storm_conf_partition *conf_partition_entry(struct storm_conf *c,
-							 const char *name)
-{
-	struct storm_gang_conf *g = &c->gang;
-	struct storm_conf_partition *p = g->partition;
-
-	for (uint32_t i = 0; i < g->partitions; i++, p++)
-		if (!strcmp(p->name, name))
-			return p;
-	if (!*name || strlen(name) >= sizeof(p->name) ||
-	    g->partitions == STORM_CONF_PARTITIONS)
-		return NULL;
-	g->partitions++;
-	strcpy(p->name, name);
-	return p;
-}
+/* The four keys of the old form, which list partitions. */
 
 /* PARTITION:VALUE, which is cut in two.  NULL: it is none, or too much. */
 static struct storm_conf_partition *
@@ -231,7 +216,7 @@ conf_partition_value(struct storm_conf *c, char *s, const char **value)
 		return NULL;
 	*colon = '\0';
 	*value = colon + 1;
-	return conf_partition_entry(c, s);
+	return conf_partition_entry(&c->gang, s);
 }
 
 static bool conf_parse_one_quantum(struct storm_conf *c, char *s)
@@ -250,7 +235,7 @@ static bool conf_parse_quanta(struct storm_conf *c, void *field, const char *v)
 
 static bool conf_parse_one_local(struct storm_conf *c, char *s)
 {
-	struct storm_conf_partition *p = conf_partition_entry(c, s);
+	struct storm_conf_partition *p = conf_partition_entry(&c->gang, s);
 
 	if (p)
 		p->local = true;
@@ -264,7 +249,7 @@ static bool conf_parse_local(struct storm_conf *c, void *field, const char *v)
 
 static bool conf_parse_one_limit(struct storm_conf *c, char *s)
 {
-	struct storm_conf_partition *p = conf_partition_entry(c, s);
+	struct storm_conf_partition *p = conf_partition_entry(&c->gang, s);
 
 	if (p)
 		p->limit_by_turns = true;
@@ -366,6 +351,9 @@ static bool conf_parse_allow(struct storm_conf *c, void *field, const char *v)
 #define OTHER(n, field, fn, allowed) \
 	KEY(n, OTHER, field, .parse = fn, .what = allowed)
 
+#define OLD(n, fn, allowed) \
+	KEY(n, OTHER, gang, .parse = fn, .what = allowed, .old = true)
+
 #define GID "an index into the port's GID table"
 #define GROUP "an IPv4 multicast address, 224.0.0.0 to 239.255.255.255"
 #define RAIL \
@@ -439,13 +427,15 @@ static const struct conf_key keys[] = {
 	       [PACKING_BUDDY] = "buddy"),
 	TIME("Quantum", gang.quantum, GANG_QUANTUM_MIN, GANG_QUANTUM_MAX),
 	TIME("StrobeLead", gang.lead, 0, GANG_LEAD_MAX),
-	OTHER("PartitionQuantum", gang, conf_parse_quanta,
+	/* for its line's other keys see conf_partition.c */
+	OTHER("Partition", gang, NULL, ""),
+	OLD("PartitionQuantum", conf_parse_quanta,
 	      "PARTITION:QUANTUM, at most 32 of them, separated by commas; each quantum as in Quantum, 100us to 600s"),
-	OTHER("PartitionPolicy", gang, conf_parse_policies,
+	OLD("PartitionPolicy", conf_parse_policies,
 	      "PARTITION:POLICY, at most 32 of them, separated by commas, each partition once; each policy gang, flexible or local"),
-	OTHER("LocalPartitions", gang, conf_parse_local,
+	OLD("LocalPartitions", conf_parse_local,
 	      "at most 32 names of partitions, separated by commas"),
-	OTHER("TimeLimitByTurns", gang, conf_parse_limits,
+	OLD("TimeLimitByTurns", conf_parse_limits,
 	      "at most 32 names of partitions, separated by commas"),
 	OTHER("QosWeight", gang, conf_parse_weights,
 	      "QOS:WEIGHT, at most 32 of them, separated by commas, each QOS once; each weight 1 to 16"),
@@ -569,6 +559,11 @@ const char *conf_key_name(unsigned int key)
 	return key < KEYS ? keys[key].name : NULL;
 }
 
+bool conf_key_is_old(unsigned int key)
+{
+	return keys[key].old;
+}
+
 int conf_key_find(const char *name)
 {
 	for (size_t i = 0; i < KEYS; i++)
@@ -616,10 +611,12 @@ const char *conf_key_meant(const char *name)
 	unsigned int nearest = strlen(name) < 6 ? 2 : 3;
 	const char *meant = NULL;
 
+	if (!strcasecmp(name, "PartitionName")) /* slurm.conf's */
+		return CONF_PARTITION;
 	for (size_t i = 0; i < KEYS; i++) {
 		unsigned int n = conf_misprints(name, keys[i].name);
 
-		if (n >= nearest)
+		if (n >= nearest || keys[i].old)
 			continue;
 		nearest = n;
 		meant = keys[i].name;

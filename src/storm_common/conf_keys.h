@@ -15,6 +15,8 @@
 const char *conf_key_name(unsigned int key);
 /* The number of a key, in upper or lower case; -1: unknown. */
 int conf_key_find(const char *name);
+/* Is it read for this version only? */
+bool conf_key_is_old(unsigned int key);
 /* The key of which this name is probably a misprint, or NULL. */
 const char *conf_key_meant(const char *name);
 /* Set the value in *c.  False: it is not allowed; *c may have parts of it. */

@@ -15,6 +15,7 @@
 
 #include "conf_file.h"
 #include "conf_keys.h"
+#include "conf_partition.h"
 #include "conf_plugstack.h"
 #include "conf_read.h"
 #include "conf_text.h"
@@ -79,7 +80,9 @@ struct conf_load {
 	const char *path;
 	struct storm_conf conf;
 	struct conf_given given[CONF_KEYS_MAX]; /* by key */
-	unsigned int lines;			/* with a known key */
+	struct conf_partitions partitions;
+	bool in_plugstack;
+	unsigned int lines; /* with a known key */
 	unsigned int below; /* so many of them, storm.conf may override */
 	unsigned int errors;
 	conf_fault_fn told;
@@ -214,6 +217,11 @@ static void conf_report(struct conf_load *l, enum conf_fault kind, char *text)
 	free(text);
 }
 
+static void conf_partition_fault(void *arg, bool error, char *text)
+{
+	conf_report(arg, error ? CONF_ERROR : CONF_WARNING, text);
+}
+
 static void conf_wrong_line(void *arg, const char *text)
 {
 	conf_report(arg, CONF_ERROR, conf_text_make("%s", text));
@@ -223,15 +231,48 @@ static void conf_unknown_key(struct conf_load *l, const char *place,
 			     const char *name)
 {
 	const char *meant = conf_key_meant(name);
+	char *text;
 
-	conf_report(
-		l, CONF_WARNING,
-		meant ? conf_text_make(
-				"%s: unknown key '%.60s' has no effect: did you mean %s?",
-				place, name, meant) :
+	if (conf_partition_key_find(name) >= 0)
+		text = conf_text_make(
+			"%s: unknown key '%.60s' has no effect: write it behind Partition=NAME on one line",
+			place, name);
+	else if (meant)
+		text = conf_text_make(
+			"%s: unknown key '%.60s' has no effect: did you mean %s?",
+			place, name, meant);
+	else
+		text = conf_text_make(
+			"%s: unknown key '%.60s' has no effect: see storm.conf(5), or remove the line",
+			place, name);
+	conf_report(l, CONF_WARNING, text);
+}
+
+static bool conf_is_partition(const char *name)
+{
+	return !strcasecmp(name, CONF_PARTITION);
+}
+
+/* A misspelt Partition, too: then the line has no effect. */
+static bool conf_takes_more(void *arg, const char *name)
+{
+	const char *meant = conf_key_find(name) < 0 ? conf_key_meant(name) :
+						      name;
+
+	return meant && conf_is_partition(meant);
+}
+
+static void conf_take_partition(struct conf_load *l, const char *place,
+				const char *name)
+{
+	if (l->in_plugstack)
+		conf_report(
+			l, CONF_ERROR,
 			conf_text_make(
-				"%s: unknown key '%.60s' has no effect: see storm.conf(5), or remove the line",
+				"%s: Partition=%.60s has no place here: write the partition's line in storm.conf",
 				place, name));
+	else
+		conf_partition_begin(&l->partitions, place, name);
 }
 
 static void conf_take_key(void *arg, const char *place, const char *name,
@@ -241,8 +282,13 @@ static void conf_take_key(void *arg, const char *place, const char *name,
 	int key = conf_key_find(name);
 	struct conf_given *g;
 
+	l->partitions.at = NULL;
 	if (key < 0) {
 		conf_unknown_key(l, place, name);
+		return;
+	}
+	if (conf_is_partition(name)) {
+		conf_take_partition(l, place, value);
 		return;
 	}
 	g = &l->given[key];
@@ -257,6 +303,28 @@ static void conf_take_key(void *arg, const char *place, const char *name,
 	g->value = conf_text_make("%s", value);
 	g->place = conf_text_make("%s", place);
 	g->order = ++l->lines;
+}
+
+/* A key that follows Partition=NAME. */
+static void conf_take_more(void *arg, const char *place, const char *name,
+			   const char *value)
+{
+	struct conf_load *l = arg;
+	int key = conf_partition_key_find(name);
+
+	if (!l->partitions.at)
+		return;
+	if (key >= 0)
+		conf_partition_more(&l->partitions, key, value);
+	else
+		conf_report(
+			l, CONF_WARNING,
+			conf_text_make(
+				"%s: unknown key '%.60s' of Partition=%s has no effect: %s",
+				place, name, l->partitions.at->name,
+				conf_key_find(name) < 0 ?
+					"write Policy, Quantum or LimitByTurns, or remove it" :
+					"write it on a line of its own"));
 }
 
 static void conf_set_key(struct conf_load *l, unsigned int key)
@@ -289,38 +357,114 @@ static void conf_set_keys(struct conf_load *l)
 				CONTEXT_GROUPS;
 }
 
-/* A value with the escapes that conf_file.c takes away. */
-static void conf_add_line(char **text, const char *name, const char *value)
-{
-	const char *quote = strchr(value, '"') ? "" : "\"";
-
-	conf_text_add(text, "%s=%s", name, quote);
-	for (; *value; value++)
-		conf_text_add(text, "%s%c", strchr("#\\", *value) ? "\\" : "",
-			      *value);
-	conf_text_add(text, "%s\n", quote);
-}
-
 static char *conf_all_lines(const struct conf_load *l)
 {
 	char *text = conf_text_make("%s", "");
 
 	for (unsigned int key = 0; conf_key_name(key); key++)
-		if (l->given[key].value)
-			conf_add_line(&text, conf_key_name(key),
-				      l->given[key].value);
+		if (l->given[key].value) {
+			conf_text_add_pair(&text, conf_key_name(key),
+					   l->given[key].value);
+			conf_text_add(&text, "\n");
+		}
+	conf_partition_add_lines(&l->partitions, &text);
 	return text;
 }
+
+/* ---------------------------------------------- partitions, the old form --- */
+
+/* The keys of the old form that are given, "A, B", and the first one's place.
+ * NULL: none. */
+static char *conf_old_keys(const struct conf_load *l, const char **place)
+{
+	char *names = NULL;
+
+	for (unsigned int key = 0; conf_key_name(key); key++) {
+		if (!conf_key_is_old(key) || !l->given[key].value)
+			continue;
+		if (!names)
+			*place = l->given[key].place;
+		conf_text_add(&names, "%s%s", names ? ", " : "",
+			      conf_key_name(key));
+	}
+	return names;
+}
+
+/* No partition of Slurm's has such a name. */
+static bool conf_names_none(const char *name)
+{
+	return !strcasecmp(name, "DEFAULT") || strchr(name, '"');
+}
+
+/* The lines that say the same. */
+static char *conf_new_lines(const struct storm_gang_conf *g)
+{
+	char *lines = NULL;
+
+	for (uint32_t i = 0; i < g->partitions; i++)
+		if (!g->partition[i].place[0] &&
+		    !conf_names_none(g->partition[i].name))
+			conf_partition_add_entry(&g->partition[i], &lines);
+	return lines;
+}
+
+/* Of the first `old` entries, those that a line has replaced: "NAME, NAME". */
+static char *conf_replaced(const struct storm_gang_conf *g, uint32_t old)
+{
+	char *names = NULL;
+
+	for (uint32_t i = 0; i < old; i++)
+		if (g->partition[i].place[0])
+			conf_text_add(&names, "%s%s", names ? ", " : "",
+				      g->partition[i].name);
+	return names;
+}
+
+static char *conf_old_form(const struct conf_load *l, uint32_t old)
+{
+	const struct storm_gang_conf *g = &l->conf.gang;
+	const char *place = NULL;
+	char *keys = conf_old_keys(l, &place), *lines, *replaced, *text = NULL;
+
+	if (!keys)
+		return NULL;
+	lines = conf_new_lines(g);
+	replaced = conf_replaced(g, old);
+	conf_text_add(&text, "%s: the next version does not read %s", place,
+		      keys);
+	if (replaced)
+		conf_text_add(
+			&text,
+			"; for partitions with a line of their own (%s) the line counts",
+			replaced);
+	if (lines) {
+		lines[strlen(lines) - 1] = '\0'; /* the last one's end */
+		conf_text_add(&text, ": write in place of these keys:\n%s",
+			      lines);
+	} else {
+		conf_text_add(&text, ": remove these keys");
+	}
+	free(keys);
+	free(lines);
+	free(replaced);
+	return text;
+}
+
+/* ------------------------------------------------------------- the whole --- */
 
 static void conf_read_sources(struct conf_load *l,
 			      const struct conf_sources *from)
 {
 	const struct conf_file_calls calls = { .key_found = conf_take_key,
+					       .takes_more = conf_takes_more,
+					       .more_found = conf_take_more,
 					       .wrong = conf_wrong_line,
 					       .arg = l };
 
+	l->in_plugstack = true;
 	if (from->plugstack)
 		conf_plugstack_read(from->plugstack, &calls);
+	l->in_plugstack = false;
 	l->below = l->lines;
 	if (from->text)
 		conf_file_read_text(from->path, from->text, &calls);
@@ -335,19 +479,29 @@ bool conf_read(const struct conf_sources *from, struct storm_conf *out,
 						    from->plugstack,
 			       .told = told,
 			       .arg = arg };
+	uint32_t old;
 
+	l.partitions.fault = conf_partition_fault;
+	l.partitions.arg = &l;
 	storm_conf_default(&l.conf);
 	l.conf.context.group = 0; /* not given */
 	conf_read_sources(&l, from);
 	conf_set_keys(&l);
+	old = l.conf.gang.partitions;
+	conf_partition_set(&l.partitions, &l.conf.gang);
 	if (!l.errors) { /* else these would be judged by their defaults */
 		conf_report(&l, CONF_ERROR, conf_check_groups(&l));
 		conf_report(&l, CONF_ERROR, conf_check_timeouts(&l));
 		conf_report(&l, CONF_ERROR, conf_check_rails(&l));
 		conf_report(&l, CONF_ERROR, conf_check_policies(&l));
 	}
+	if (!l.errors) {
+		conf_partition_check_empty(&l.partitions);
+		conf_report(&l, CONF_OLD, conf_old_form(&l, old));
+	}
 	if (!l.errors && lines)
 		*lines = conf_all_lines(&l);
+	conf_partition_free(&l.partitions);
 	for (unsigned int key = 0; conf_key_name(key); key++) {
 		free(l.given[key].value);
 		free(l.given[key].place);

@@ -15,7 +15,10 @@
 
 enum conf_fault {
 	CONF_WARNING, /* the line has no effect */
-	CONF_ERROR    /* no line has an effect */
+	CONF_ERROR,   /* no line has an effect */
+	/* Keys of the old form, which count.  It comes once; lines for storm.conf
+	 * may follow the text's first line. */
+	CONF_OLD
 };
 typedef void (*conf_fault_fn)(void *arg, enum conf_fault kind,
 			      const char *text);

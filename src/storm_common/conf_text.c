@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "conf_text.h"
 
@@ -40,4 +41,15 @@ void conf_text_add(char **text, const char *fmt, ...)
 	*text = conf_text_make("%s%s", old ? old : "", more);
 	free(old);
 	free(more);
+}
+
+void conf_text_add_pair(char **text, const char *key, const char *value)
+{
+	const char *quote = strchr(value, '"') ? "" : "\"";
+
+	conf_text_add(text, "%s=%s", key, quote);
+	for (; *value; value++)
+		conf_text_add(text, "%s%c", strchr("#\\", *value) ? "\\" : "",
+			      *value);
+	conf_text_add(text, "%s", quote);
 }

@@ -13,5 +13,7 @@ char *conf_text_make(const char *fmt, ...)
 /* Append to *text, which may be NULL. */
 void conf_text_add(char **text, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Append KEY="VALUE", with the escapes that conf_file.c takes away. */
+void conf_text_add_pair(char **text, const char *key, const char *value);
 
 #endif

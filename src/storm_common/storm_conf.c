@@ -16,6 +16,7 @@
 #include "slurm/slurm_errno.h"
 #include "src/common/log.h"
 #include "src/common/read_config.h"
+#include "src/common/run_in_daemon.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
@@ -35,7 +36,11 @@ static void conf_told_fault(void *arg, enum conf_fault kind, const char *text)
 {
 	struct conf_told *t = arg;
 
-	if (kind == CONF_WARNING && t->log)
+	if (kind == CONF_OLD) {
+		/* once in the cluster: partitions are slurmctld's */
+		if (t->log && running_in_slurmctld())
+			info("warning: storm: %s", text);
+	} else if (kind == CONF_WARNING && t->log)
 		info("warning: storm: %s", text);
 	else if (kind == CONF_WARNING)
 		debug("storm: %s", text);

@@ -27,7 +27,10 @@ enum storm_packing { PACKING_FIRST_FIT, PACKING_BUDDY };
 /* Partitions that storm.conf names. */
 #define STORM_CONF_PARTITIONS 32
 struct storm_conf_partition {
-	char name[64];
+	char name[64]; /* upper and lower case differ, as they do in Slurm */
+	/* "file:line" of the partition's line, perhaps without its beginning;
+	 * "": only keys of the old form name it */
+	char place[192];
 	uint64_t quantum; /* ns; 0: not given */
 	bool local;	  /* no gang scheduling, even if jobs share */
 	bool limit_by_turns;

@@ -109,7 +109,7 @@ def need_cgroup2():
 
 
 def need_cpu_idle():
-    """PartitionPolicy flexible lets groups of version 1 give way in a lab."""
+    """Policy=flexible lets groups of version 1 give way in a lab."""
     mount = cpu_mount()
     if not mount or not (mount / "cpu.idle").exists() and \
             not list(mount.glob("*/cpu.idle")):

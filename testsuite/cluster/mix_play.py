@@ -479,7 +479,7 @@ class Labs:
             self.lab = self.make(nodes=shape.nodes, cpus=shape.cpus,
                                  gang=shape.jobs, quantum=shape.quantum,
                                  storm_conf={
-                                     "PartitionPolicy": f"gang:{self.policy}"},
+                                     "Partition": f"gang Policy={self.policy}"},
                                  mode="drop" if shape.lossy else "multicast")
             self.shape = shape
         return self.lab

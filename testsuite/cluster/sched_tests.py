@@ -533,7 +533,7 @@ def test_reconfigure(lab):
         was = f.read()
     try:
         with open(conf, "a") as f:
-            f.write("PartitionQuantum=gang:7,shared:9\n")
+            f.write("Partition=gang Quantum=7\nPartition=shared Quantum=9\n")
         command(lab, "scontrol", "reconfigure")
         until(lambda: share(lab, first)[1] == "7ms", "the new quantum")
         strobed(lab)
@@ -591,9 +591,10 @@ def test_overlapping_partitions(lab):
                 f"Nodes={nodes}", "OverSubscribe=FORCE:2", "DefMemPerCPU=100",
                 "State=UP")
 
-    def apart(quanta):
+    def apart(**quanta):
         with open(conf, "w") as f:
-            f.write(was + f"PartitionQuantum={quanta}\n")
+            f.write(was + "".join(f"Partition={name} Quantum={ms}\n"
+                                  for name, ms in quanta.items()))
         # which forgets partitions that are not in slurm.conf
         command(lab, "scontrol", "reconfigure")
         command(lab, "scontrol", "update", "PartitionName=gang", "Nodes=n1")
@@ -605,7 +606,7 @@ def test_overlapping_partitions(lab):
                   == word, lambda: f"{word} in {show(lab, what, name)}")
 
     try:
-        apart("over:5")
+        apart(over=5)
         jobs = [submit(lab, nodes=1) for _ in "12"]
         running(lab, *jobs)
         told_all(quantum(lab))
@@ -613,7 +614,7 @@ def test_overlapping_partitions(lab):
         told_all("5ms")
         strobed(lab)
         # the shortest is that of a partition on other nodes
-        apart("over:5,other:3")
+        apart(over=5, other=3)
         told_all(quantum(lab))
         create("over", "n[1-2]")
         told_all("3ms")
@@ -637,7 +638,7 @@ def test_time_limit_out_of_turn(lab):
     with open(conf) as f:
         was = f.read()
     try:
-        edit(lab, "storm.conf", "PartitionQuantum=gang:300s")
+        edit(lab, "storm.conf", "Partition=gang Quantum=300s")
         command(lab, "scontrol", "reconfigure")
         still = until(lambda: standing(lab, "n1"), "a job to stand still")[0]
         command(lab, "scontrol", "update", f"JobId={still}", "EndTime=now")

@@ -12,7 +12,7 @@ import pytest
 
 from harness import MACHINES, Lab, chosen, until
 from lab.slurmconf import STAGE
-from sched_tests import (KEEPS, command, running, share, stepping, strobed,
+from sched_tests import (KEEPS, command, running, share, state, stepping, strobed,
                          submit, turns)
 from test_insider_open import build
 
@@ -137,6 +137,50 @@ def test_slurmctld_starts_with_none(lab):
     reconfigure(lab)
     turns(lab, "1/2", *jobs)
     strobed(lab)
+
+
+def quantum(lab, job, word):
+    until(lambda: share(lab, job)[1] == word,
+          lambda: f"a quantum of {word}, not {share(lab, job)}")
+
+
+def test_partitions_of_the_old_form(lab):
+    """They count. slurmctld prints the lines that take their place, and no agent
+    does. With these lines all is as it was; a wrong one of them has no effect."""
+    jobs = [submit(lab) for _ in "12"]
+    running(lab, *jobs)
+    turns(lab, "1/2", *jobs)
+    stepping(lab, *jobs)
+    good, since = read(lab), len(lab.log("ctl", "slurmctld"))
+    nodes = {node: len(lab.log(node, "slurmd")) for node in lab.nodes}
+    write(lab, good + "PartitionQuantum=gang:30\nTimeLimitByTurns=gang\n")
+    reconfigure(lab)
+    quantum(lab, jobs[0], "30ms")
+    strobed(lab)
+    line = "Partition=gang Quantum=30 LimitByTurns=yes\n"
+    says = ": the next version does not read PartitionQuantum, TimeLimitByTurns: " \
+        "write in place of these keys:\n" + line
+    logged(lab, "ctl", "slurmctld", says, since)
+    for node in lab.nodes:
+        lab.restart(node, "slurmd")
+        logged(lab, node, "slurmd", f"serves node {node}", nodes[node])
+    strobed(lab)
+    assert lab.log("ctl", "slurmctld")[since:].count("does not read") == 1
+    for node in lab.nodes:
+        assert "does not read" not in lab.log(node, "slurmd")[nodes[node]:]
+    since = len(lab.log("ctl", "slurmctld"))
+    write(lab, good + line + "Quantum=40\n")
+    reconfigure(lab)
+    quantum(lab, jobs[0], "30ms")
+    write(lab, good + "Partition=gang Quantum=soon\n")
+    reconfigure(lab)
+    logged(lab, "ctl", "slurmctld", ": Partition=gang: Quantum=soon is invalid, "
+           "allowed: a time from 100us to 600s; ", since)
+    logged(lab, "ctl", "slurmctld", KEEPS, since)
+    quantum(lab, jobs[0], "30ms")
+    strobed(lab)
+    assert "does not read" not in lab.log("ctl", "slurmctld")[since:]
+    assert [state(lab, job) for job in jobs] == 2 * ["RUNNING"]
 
 
 def test_wrong_interface_is_told_once(lab):

@@ -402,6 +402,26 @@ def test_a_file_before_it_is_installed(lab):
     assert done.returncode == 2 and "/home/none.conf" in done.stderr
 
 
+def test_the_old_form(lab):
+    """It counts, and the lines that take its place are printed whole."""
+    add(lab, "storm.conf", "PartitionPolicy=gang:flexible\n"
+        "TimeLimitByTurns=gang,debug\n")
+    with open(etc(lab, "storm.conf")) as f:
+        number = f.read().splitlines().index("PartitionPolicy=gang:flexible") + 1
+    done = lab.run([CHECK, "check"], host="n1", cwd="/")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"note     /etc/slurm/storm.conf:{number}: the next version does not read " \
+        "PartitionPolicy, TimeLimitByTurns: write in place of these keys: the lines " \
+        "below\n" in done.stdout
+    new = "Partition=gang Policy=flexible LimitByTurns=yes\n" \
+        "Partition=debug LimitByTurns=yes\n"
+    assert done.stdout.endswith("\n" + new), done.stdout
+    assert not check(lab, "-q", code=0)
+    replace(lab, "storm.conf",
+            "PartitionPolicy=gang:flexible\nTimeLimitByTurns=gang,debug\n", new)
+    assert not [line for line in check(lab, code=0) if "version" in line]
+
+
 def test_no_storm_conf(lab):
     os.unlink(etc(lab, "storm.conf"))
     assert any("storm.conf is not there: every key has its default" in line

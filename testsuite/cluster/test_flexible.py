@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""PartitionPolicy flexible: on each node others fill the gaps of a job that sleeps in
+"""Policy=flexible: on each node others fill the gaps of a job that sleeps in
 its turns, and nothing is left behind: no step stands, and none gives way (cpu.idle)
 once it has no reason to.
 """
@@ -51,7 +51,7 @@ def flexible():
     need_cgroup2()
     need_cpu_idle()
     c = make("flexible", NODES, kind=Flexible, gang=3,
-             storm_conf={"PartitionPolicy": "gang:flexible"})
+             storm_conf={"Partition": "gang Policy=flexible"})
     yield c
     c.down()
 

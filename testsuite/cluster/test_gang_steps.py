@@ -152,7 +152,7 @@ def test_group_of_a_process_left_behind(gang):
 
 
 def test_local_partition(gang):
-    """LocalPartitions: the kernel alone schedules jobs that share their
+    """Policy=local: the kernel alone schedules jobs that share their
     cores."""
     since = gang.mark("n1")
     for _ in range(2):

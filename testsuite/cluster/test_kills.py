@@ -28,7 +28,7 @@ def kills(request):
     if request.param == "flexible":
         need_cpu_idle()
     c = make(f"kills{request.param}", 2, kind=Gang, quantum=20,
-             storm_conf={"PartitionPolicy": f"gang:{request.param}"})
+             storm_conf={"Partition": f"gang Policy={request.param}"})
     try:
         k = gang_kill.Kills(c, seed=1, policy=request.param)
         k.begin()

@@ -230,7 +230,12 @@ def test_builtin_and_warnings():
                          "NodeName=n1 CPUs=4 Sockets=1 CoresPerSocket=2 "
                          "ThreadsPerCore=2 RealMemory=1000 State=UNKNOWN"],
                    storm_conf=["Base=builtin", "Packing=buddy",
-                               "QosWeight=high:2"])
+                               "QosWeight=high:2",
+                               "Partition=Gang Policy=local"])
+    with open(made.path("ctl", "/etc/slurm/storm.conf")) as f:
+        number = f.read().splitlines().index("Partition=Gang Policy=local") + 1
+    misprint = f"/etc/slurm/storm.conf:{number}: slurmctld has no partition Gang, " \
+        "so what is set for it has no effect"
     weights = "QosWeight in storm.conf has no effect, as without slurmdbd"
     cores = "does not allocate memory, so jobs can use more"
     memory = "partition gang shares its cores, but without DefMemPerCPU"
@@ -255,12 +260,14 @@ def test_builtin_and_warnings():
         per_cpu: "set DefMemPerCPU to 112 or less",
         per_node: "set DefMemPerNode to 450 or less",
         nothing: "set its RealMemory",
-        quantum: "set Quantum or PartitionQuantum in storm.conf to 280 us or "
-                 "more",
-        gpus: "take such nodes out of the partition, name the partition in "
-              "LocalPartitions, or set GangAllow=gpus in storm.conf",
-        licenses: "name the partition in LocalPartitions, or set "
-                  "GangAllow=licenses in storm.conf",
+        quantum: "set Quantum in storm.conf, or on the line of "
+                 "Partition=gang there, to 280 us or more",
+        gpus: "take such nodes out of the partition, or set GangAllow=gpus "
+              "or Partition=gang Policy=local in storm.conf",
+        licenses: "set GangAllow=licenses or Partition=gang Policy=local in "
+                  "storm.conf",
+        misprint: "correct the name (upper and lower case differ), or remove "
+                  "it",
         killed: "use REQUEUE, CANCEL or OFF",
         grace: "set it to 1 or more",
         gang: "remove GANG from PreemptMode in slurm.conf",
@@ -281,11 +288,11 @@ def test_builtin_and_warnings():
     try:
         log = made.log("ctl", "slurmctld")
         assert "gang scheduling runs sched/builtin" in log
-        only(log, cores, quantum, licenses, weights)
+        only(log, cores, quantum, licenses, weights, misprint)
         job = submit(made, nodes=1, line="srun true")
         until(lambda: state(made, job) == "COMPLETED", "the job to end")
         # there is enough memory, but each job gets all of it
-        edit(made, "storm.conf", ("QosWeight=high:2\n", ""),
+        edit(made, "storm.conf", ("QosWeight=high:2\nPartition=Gang Policy=local\n", ""),
              "GangAllow=licenses", "Quantum=300us")
         edit(made, "slurm.conf", (" DefMemPerCPU=125", ""),
              ("CR_CPU\n", "CR_CPU_Memory\n"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""TimeLimitByTurns: a job's time limit counts its own turns, not those of others."""
+"""LimitByTurns: a job's time limit counts its own turns, not those of others."""
 import datetime
 import os
 import re
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.storm_only
 def lab():
     need_records()
     made = Lab(f"sched{os.getpid()}-limit")
-    made.up(2, gang=2, quantum=20, cpus=1, storm_conf=["TimeLimitByTurns=gang"])
+    made.up(2, gang=2, quantum=20, cpus=1, storm_conf=["Partition=gang LimitByTurns=yes"])
     yield made
     made.down()
 

@@ -13,7 +13,7 @@
 #include "src/common/xmalloc.h"
 
 #include "fuzz.h"
-#include "src/storm_common/storm_conf.h"
+#include "src/storm_common/conf_read.h"
 #include "src/libstorm/base/clock.h"
 
 static char path[64];
@@ -29,6 +29,69 @@ static int begin(void)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	log_init("fuzz_storm_conf", quiet, 0, NULL);
 	return fd;
+}
+
+static void must_be_partitions(const struct storm_gang_conf *g)
+{
+	must(g->partitions <= STORM_CONF_PARTITIONS);
+	for (uint32_t i = 0; i < g->partitions; i++) {
+		const struct storm_conf_partition *p = &g->partition[i];
+
+		must(p->name[0] && memchr(p->name, 0, sizeof(p->name)));
+		must(memchr(p->place, 0, sizeof(p->place)));
+		must(p == storm_conf_partition(g, p->name));
+		must(!(p->local && p->turns) && p->policy < GANG_POLICIES);
+		must(!p->quantum || (p->quantum >= 100 * STORM_US &&
+				     p->quantum <= 600 * STORM_SEC));
+	}
+}
+
+/* The lines that are proposed in place of an old form set the same. */
+struct proposed {
+	char *lines;
+};
+
+static void take_proposal(void *arg, enum conf_fault kind, const char *text)
+{
+	struct proposed *p = arg;
+	const char *lines = strchr(text, '\n');
+
+	if (kind != CONF_OLD)
+		return;
+	must(!p->lines);
+	if (lines)
+		p->lines = strdup(lines + 1);
+}
+
+static void must_propose(const struct storm_conf *c)
+{
+	struct conf_sources from = { .path = path };
+	struct proposed p = { NULL };
+	static struct storm_conf again;
+	char *kept = NULL;
+
+	must(conf_read(&from, &again, &kept, take_proposal, &p));
+	/* what a daemon keeps is the same, too */
+	from.text = kept;
+	must(conf_read(&from, &again, NULL, NULL, NULL));
+	must(again.gang.partitions == c->gang.partitions);
+	for (uint32_t i = 0; p.lines && i < c->gang.partitions; i++) {
+		const struct storm_conf_partition *was = &c->gang.partition[i];
+		const struct storm_conf_partition *is;
+
+		if (was->place[0] || !strcasecmp(was->name, "DEFAULT") ||
+		    strchr(was->name, '"'))
+			continue;
+		from.text = p.lines;
+		must(conf_read(&from, &again, NULL, NULL, NULL));
+		is = storm_conf_partition(&again.gang, was->name);
+		must(is && is->quantum == was->quantum &&
+		     is->local == was->local && is->turns == was->turns &&
+		     is->policy == was->policy &&
+		     is->limit_by_turns == was->limit_by_turns);
+	}
+	free(p.lines);
+	free(kept);
 }
 
 static void must_be_conf(const struct storm_conf *c)
@@ -74,7 +137,8 @@ static void must_be_conf(const struct storm_conf *c)
 	must(s->drop_ppm <= 1000000);
 	must(c->fallback == FALLBACK_WARN || c->fallback == FALLBACK_NEVER);
 	must(c->agent_linger <= 3600 * STORM_SEC);
-	must(c->launch_nodes >= 2 && c->launch_nodes <= 65536);
+	must(c->launch_nodes >= 1 && c->launch_nodes <= 65536);
+	must_be_partitions(&c->gang);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -97,6 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else {
 		must(!why);
 		must_be_conf(&conf);
+		must_propose(&conf);
 	}
 	return 0;
 }

@@ -1245,6 +1245,11 @@ static void conf(void)
 		"Base=builtin\nPacking=buddy\nQuantum=2.5ms\nGangAllow=gpus,"
 		"licenses\nPartitionQuantum=a:100us,b:3s\n"
 		"PartitionPolicy=b:flexible,d:Local\nQosWeight=high:3,low:1\nTimeLimitByTurns=a,b\nLocalPartitions=a,c\nFreezer=signals\nGangDebug=no\nAgentCPUs=0,2-3\n",
+		"Partition=a Policy=flexible Quantum=10 LimitByTurns=yes\n"
+		"Partition=\"b c\" Policy=local Qantum=5\nPartition=a\n"
+		"PartitionQuantum=a:1,d:2.0005\nPartition=DEFAULT Quantum=1\n",
+		"partition = e quantum = \"7us\" \\\n limitbyturns=no\n"
+		"LocalPartitions=d,e\nTimeLimitByTurns=f\nPartition=f\n",
 		"ContextCount=1000\nContextGroupBase=239.7.0.0\n",
 		"Port = 80 # as\\\n  it was\n\nWindow=\"64K\"\n",
 	};

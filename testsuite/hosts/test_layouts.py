@@ -159,8 +159,8 @@ def policy(hosts, line):
 
 
 def test_gaps_are_filled(hosts):
-    """PartitionPolicy flexible, and that nothing gives way without strobes."""
-    policy(hosts, "echo PartitionPolicy=gang:flexible >>")
+    """Policy=flexible, and that nothing gives way without strobes."""
+    policy(hosts, "echo Partition=gang Policy=flexible >>")
     try:
         since = {n: hosts.mark(n) for n in hosts.names}
         for verbs in ("block", "spin 10000000"):
@@ -178,7 +178,7 @@ def test_gaps_are_filled(hosts):
         hosts.alternate()
     finally:
         hosts.end_jobs()
-        policy(hosts, "sed -i /^PartitionPolicy/d")
+        policy(hosts, "sed -i /^Partition=gang/d")
 
 
 # -- without it ----------------------------------------------------------------

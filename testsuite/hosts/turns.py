@@ -68,7 +68,7 @@ class Hosts(gang.Gang):
             machines, "slurm",
             conf + slurmconf.gang_lines(machines.count, 1, 2, conf),
             [("Quantum", QUANTUM), ("DeadTimeout", "10s"),
-             ("LocalPartitions", "shared"), *storm_conf],
+             ("Partition", "shared Policy=local"), *storm_conf],
             cpus=1, memory=MEMORY)
         self.begin_with(HostLab(self.slurm), machines.count)
         self.furnish()

@@ -664,13 +664,15 @@ START_TEST(test_cross_checks)
 }
 END_TEST
 
-/* All that conf_read() reports, a line each: "E " or "W " and the text. */
+/* All that conf_read() reports, a line each: "E ", "W " or "O " and the text. */
 static char told[2048];
 
 static void tell(void *arg, enum conf_fault kind, const char *text)
 {
 	must(arg == told);
-	strcat(told, kind == CONF_ERROR ? "E " : "W ");
+	strcat(told, kind == CONF_ERROR ? "E " :
+		     kind == CONF_OLD	? "O " :
+					  "W ");
 	strcat(told, text + strlen(path)); /* from the line on */
 	strcat(told, "\n");
 }
@@ -733,6 +735,193 @@ START_TEST(test_all_faults)
 }
 END_TEST
 
+/* ------------------------------------------------------ partitions' lines --- */
+
+static const struct storm_conf_partition *partition(const char *name)
+{
+	const struct storm_conf_partition *p =
+		storm_conf_partition(&conf.gang, name);
+
+	must(p);
+	return p;
+}
+
+START_TEST(test_partition)
+{
+	const struct storm_conf_partition *p;
+	char text[64 * STORM_CONF_PARTITIONS] = "", place[96];
+
+	good("\nPARTITION=gang  policy = Flexible Quantum=10 LimitByTurns=Yes # 1\n"
+	     "Partition=\"a b\" \\\n Policy=\"local\"\nQuantum=7\n"
+	     "Partition=Gang Policy=gang LimitByTurns=no\n"
+	     "Partition=short Quantum=0.1005ms\n");
+	must(conf.gang.partitions == 4 && conf.gang.quantum == 7 * STORM_MS);
+	p = partition("gang");
+	must(p->turns && p->policy == GANG_POLICY_FLEXIBLE && !p->local);
+	must(p->quantum == 10 * STORM_MS && p->limit_by_turns);
+	snprintf(place, sizeof(place), "%s:2", path);
+	ck_assert_str_eq(p->place, place);
+	p = partition("a b");
+	must(p->local && !p->turns && !p->quantum && !p->limit_by_turns);
+	p = partition("Gang"); /* another partition, as in Slurm */
+	must(p->turns && p->policy == GANG_POLICY_GANG && !p->limit_by_turns);
+	must(partition("short")->quantum == 100500);
+	must(storm_conf_flexible(&conf.gang));
+	for (int i = 0; i < STORM_CONF_PARTITIONS; i++)
+		sprintf(text + strlen(text), "Partition=p%d Quantum=1\n", i);
+	good(text);
+	must(conf.gang.partitions == STORM_CONF_PARTITIONS);
+	strcat(text, "Partition=more Quantum=1\n");
+	must(load(text) == SLURM_ERROR);
+	ck_assert_msg(
+		strstr(why,
+		       ":33: Partition=more is one too many, after 32 others"),
+		"%s", why);
+}
+END_TEST
+
+/* What is wrong with a line, and what of the file counts then. */
+START_TEST(test_partition_faults)
+{
+	static const struct {
+		bool counts;
+		const char *text, *says;
+	} bad[] = {
+		/* twice: the last one, and it alone */
+		{ true,
+		  "Partition=a Policy=local Quantum=1\nPartition=a Quantum=9\n",
+		  "W :2: Partition=a overrides the line at %s:1: remove one of them\n" },
+		{ true, "Partition=a Quantum=1 Quantum=9\n",
+		  "W :1: Partition=a has Quantum twice, and the last one counts: remove one of them\n" },
+		{ true, "Partition=a Qantum=1 Quantum=9\n",
+		  "W :1: unknown key 'Qantum' of Partition=a has no effect: write Policy, Quantum or LimitByTurns, or remove it\n" },
+		{ true, "Partition=a Quantum=9 StrobeLead=1\n",
+		  "W :1: unknown key 'StrobeLead' of Partition=a has no effect: write it on a line of its own\n" },
+		{ true, "Partition=a Quantum=9\nPartition=b\n",
+		  "W :2: Partition=b sets nothing: add Policy, Quantum or LimitByTurns, or remove the line\n" },
+		{ true, "Partition=a Quantum=9\nPolicy=local\n",
+		  "W :2: unknown key 'Policy' has no effect: write it behind Partition=NAME on one line\n" },
+		{ true, "Partition=a Quantum=9\nPartitionName=a Policy=local\n",
+		  "W :2: unknown key 'PartitionName' has no effect: did you mean Partition?\n" },
+		{ true, "Partition=a Quantum=9\nPartiton=a Policy=local\n",
+		  "W :2: unknown key 'Partiton' has no effect: did you mean Partition?\n" },
+		{ false, "Partition=a Policy=flexibel\n",
+		  "E :1: Partition=a: Policy=flexibel is invalid, allowed: gang, flexible or local\n" },
+		{ false, "\nPartition=a Quantum=99us Policy=local\n",
+		  "E :2: Partition=a: Quantum=99us is invalid, allowed: a time from 100us to 600s; a number without a unit is in milliseconds\n" },
+		{ false, "Partition=a Quantum=601s LimitByTurns=maybe\n",
+		  "E :1: Partition=a: Quantum=601s is invalid, allowed: a time from 100us to 600s; a number without a unit is in milliseconds\n"
+		  "E :1: Partition=a: LimitByTurns=maybe is invalid, allowed: yes or no\n" },
+		{ false, "Partition=Default Policy=flexible\n",
+		  "E :1: Partition=Default is slurm.conf's: here Quantum on a line of its own is the default; write a line for each other partition\n" },
+		{ false, "Partition=a,b Quantum=1\n",
+		  "E :1: Partition=a,b names several: write a line for each\n" },
+		{ false, "Partition=\"\" Quantum=1\n",
+		  "E :1: Partition= is invalid, allowed: a partition's name, 1 to 63 characters\n" },
+		{ false,
+		  "Partition=a_name_of_more_than_63_letters_that_no_partition_of_any_site_will_have Policy=gang\n",
+		  "E :1: Partition=a_name_of_more_than_63_letters_that_no_partition_of_any_site_will_have is invalid, allowed: a partition's name, 1 to 63 characters\n" },
+		{ false, "Partition=a Quantum=1 b\n",
+		  "E :1: expected Key=Value after Partition=a, found 'b'\n" },
+		{ false, "Partition=a Quantum=1 Policy=\n",
+		  "E :1: Policy has no value: write Policy=VALUE, or remove the line\n" },
+		{ false, "Partition=a Quantum=\"1\n",
+		  "E :1: the value of Quantum has no closing quote: add one\n" },
+		{ false, "Quantum=1 Partition=a\n",
+		  "E :1: 'Partition=a' follows Quantum=1: write one key per line, and quote a value that has blanks\n" },
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		char says[512];
+
+		snprintf(says, sizeof(says), bad[i].says, path);
+		ck_assert_msg(judge(bad[i].text) == bad[i].counts, "%s: %s",
+			      bad[i].text, told);
+		ck_assert_str_eq(told, says);
+		if (!bad[i].counts)
+			continue;
+		must(partition("a")->quantum == 9 * STORM_MS);
+		must(!partition("a")->local);
+	}
+}
+END_TEST
+
+/* What the lines that CONF_OLD prints set is what the old keys did. */
+static void must_be_same(const struct storm_gang_conf *was)
+{
+	for (uint32_t i = 0; i < was->partitions; i++) {
+		const struct storm_conf_partition *a = &was->partition[i];
+		const struct storm_conf_partition *b = partition(a->name);
+
+		must(a->quantum == b->quantum && a->local == b->local);
+		must(a->limit_by_turns == b->limit_by_turns);
+		must(a->turns == b->turns && a->policy == b->policy);
+	}
+	must(was->partitions == conf.gang.partitions);
+}
+
+START_TEST(test_old_form)
+{
+	static const struct {
+		const char *text, *says;
+	} old[] = {
+		{ "\nPartitionPolicy=gang:flexible\n",
+		  "O :2: the next version does not read PartitionPolicy: write in place of these keys:\n"
+		  "Partition=gang Policy=flexible\n" },
+		{ "LocalPartitions=c,d\nTimeLimitByTurns=a\nPartitionQuantum=a:10,b:2s,e:0.1005,f:150us\n"
+		  "PartitionPolicy=a:Flexible,b:gang,c:local\n",
+		  "O :3: the next version does not read PartitionQuantum, PartitionPolicy, LocalPartitions, TimeLimitByTurns: write in place of these keys:\n"
+		  "Partition=c Policy=local\n"
+		  "Partition=d Policy=local\n"
+		  "Partition=a Policy=flexible Quantum=10 LimitByTurns=yes\n"
+		  "Partition=b Policy=gang Quantum=2s\n"
+		  "Partition=e Quantum=100.500us\n"
+		  "Partition=f Quantum=150us\n" },
+		{ "LocalPartitions=\"a \\#b\"\n",
+		  "O :1: the next version does not read LocalPartitions: write in place of these keys:\n"
+		  "Partition=\"a \\#b\" Policy=local\n" },
+	};
+
+	for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++) {
+		struct storm_gang_conf was;
+		char *lines;
+
+		must(judge(old[i].text));
+		ck_assert_str_eq(told, old[i].says);
+		was = conf.gang;
+		lines = strdup(strchr(told, '\n') + 1);
+		must(judge(lines));
+		ck_assert_str_eq(told, "");
+		must_be_same(&was);
+		free(lines);
+	}
+}
+END_TEST
+
+/* In the midst of an edit: a partition's line counts, and it alone. */
+START_TEST(test_both_forms)
+{
+	must(judge("PartitionPolicy=a:local,b:local\n"
+		   "Partition=a Quantum=9\nPartitionQuantum=a:3\n"));
+	ck_assert_str_eq(
+		told,
+		"O :3: the next version does not read PartitionQuantum, PartitionPolicy; for partitions with a line of their own (a) the line counts: write in place of these keys:\n"
+		"Partition=b Policy=local\n");
+	must(partition("a")->quantum == 9 * STORM_MS && !partition("a")->local);
+	must(partition("b")->local);
+	must(judge("Partition=a Quantum=9\nTimeLimitByTurns=a\n"));
+	ck_assert_str_eq(
+		told,
+		"O :2: the next version does not read TimeLimitByTurns; for partitions with a line of their own (a) the line counts: remove these keys\n");
+	must(!partition("a")->limit_by_turns);
+	/* no partition has that name */
+	must(judge("TimeLimitByTurns=default\n"));
+	ck_assert_str_eq(
+		told,
+		"O :1: the next version does not read TimeLimitByTurns: remove these keys\n");
+}
+END_TEST
+
 /* Arguments of spank_storm.so are keys, and storm.conf overrides them. */
 START_TEST(test_plugstack)
 {
@@ -754,6 +943,16 @@ START_TEST(test_plugstack)
 	must(conf_read(&from, &conf, NULL, tell, told) && !told[0]);
 	must(conf.set.radix == 5 && conf.set.ttl == 5);
 	ck_assert_str_eq(conf.set.interface, "eth1");
+	/* a partition has a line, which an argument is not */
+	from.text = NULL;
+	from.path = NULL;
+	load("optional spank_storm.so Partition=a Policy=local\n");
+	told[0] = '\0';
+	must(!conf_read(&from, &conf, NULL, tell, told));
+	ck_assert_str_eq(
+		told,
+		"E :1: Partition=a has no place here: write the partition's line in storm.conf\n"
+		"W :1: unknown key 'Policy' has no effect: write it behind Partition=NAME on one line\n");
 	/* a wrong one, behind include */
 	load("\noptional spank_storm.so radix=99 TTL Wndow=1\n");
 	snprintf(text, sizeof(text), "%s.more", path);
@@ -785,7 +984,9 @@ START_TEST(test_kept)
 	snprintf(saved, sizeof(saved), "%s/storm_conf", dir);
 	slurm_conf.slurm_conf = xstrdup_printf("%s/slurm.conf", dir);
 	f = fopen(file, "w");
-	must(f && fputs("TTL=9\nInterface=\"a \\#\\\\b\"\nNone=1\n", f) >= 0 &&
+	must(f &&
+	     fputs("TTL=9\nInterface=\"a \\#\\\\b\"\nNone=1\nPartition=a Quantum=9 Policy=local\nTimeLimitByTurns=b\n",
+		   f) >= 0 &&
 	     !fclose(f));
 	must(storm_conf_load_kept(dir, &conf, &lines, &error) ==
 	     STORM_CONF_GOOD);
@@ -798,6 +999,8 @@ START_TEST(test_kept)
 	must(storm_conf_load_kept(dir, &conf, &lines, &error) ==
 	     STORM_CONF_KEPT);
 	must(!lines && conf.set.ttl == 9 && conf.set.port == 8383);
+	must(partition("a")->quantum == 9 * STORM_MS && partition("a")->local);
+	must(partition("b")->limit_by_turns);
 	ck_assert_str_eq(conf.set.interface, "a #\\b");
 	must(strstr(error, "storm.conf:1: TTL=1000 is invalid"));
 	xfree(error);
@@ -849,6 +1052,10 @@ int main(void)
 	tcase_add_test(c, test_cross_checks);
 	tcase_add_test(c, test_unknown_keys);
 	tcase_add_test(c, test_all_faults);
+	tcase_add_test(c, test_partition);
+	tcase_add_test(c, test_partition_faults);
+	tcase_add_test(c, test_old_form);
+	tcase_add_test(c, test_both_forms);
 	tcase_add_test(c, test_plugstack);
 	tcase_add_test(c, test_kept);
 	tcase_add_test(c, test_no_file);

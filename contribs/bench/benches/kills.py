@@ -175,7 +175,7 @@ def run(args, result):
     try:
         lab = Gang(f"gangkills{os.getpid()}", args.nodes,
                    quantum=args.quantum,
-                   storm_conf={"PartitionPolicy": f"gang:{args.policy}"})
+                   storm_conf={"Partition": f"gang Policy={args.policy}"})
         noise = Noise(children) if args.noise else None
         for _ in range(args.busy):
             children.begin(compute)

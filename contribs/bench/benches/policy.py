@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Measure what jobs get that share cores by the policies of PartitionPolicy. Jobs
+"""Measure what jobs get that share cores by the policies of storm.conf. Jobs
 of testsuite/programs/workload.c run on all nodes of a lab, each of which is bound to
 a core. A share is the work of a job as a part of what it does alone; two jobs by
 strict turns have 0.5 each.
@@ -52,7 +52,7 @@ class Shared(Cluster):
         super().__init__(
             f"policy{policy}{os.getpid()}", args.nodes, cpus=1, standing=False,
             gang=3, quantum=args.quantum,
-            storm_conf={"PartitionPolicy": f"gang:{policy}"})
+            storm_conf={"Partition": f"gang Policy={policy}"})
         self.pages = itertools.count()
         self.seconds = args.seconds
 

@@ -268,7 +268,7 @@ def _up(args):
     if args.quantum and not args.gang:
         raise LabError("--quantum requires --gang")
     if args.gang:
-        storm.append(("LocalPartitions", "shared"))
+        storm.append(("Partition", "shared Policy=local"))
     if args.quantum:
         storm.append(("Quantum", f"{args.quantum:g}"))
     seconds = lab.create(

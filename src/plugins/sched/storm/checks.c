@@ -121,10 +121,10 @@ static void checks_quantum(const struct storm_gang_conf *conf,
 	uint64_t cost = part->max_cpu_cnt * SWITCH_COST;
 
 	if (cost * SWITCH_SHARE > quantum)
-		error("storm: partition %s: switching %u tasks takes a node about %lu us of each quantum of %lu us; set Quantum or PartitionQuantum in storm.conf to %lu us or more",
+		error("storm: partition %s: switching %u tasks takes a node about %lu us of each quantum of %lu us; set Quantum in storm.conf, or on the line of Partition=%s there, to %lu us or more",
 		      part->name, part->max_cpu_cnt,
 		      (unsigned long) (cost / STORM_US),
-		      (unsigned long) (quantum / STORM_US),
+		      (unsigned long) (quantum / STORM_US), part->name,
 		      (unsigned long) (cost * SWITCH_SHARE / STORM_US));
 }
 
@@ -163,12 +163,12 @@ static void checks_held_resources(const struct storm_gang_conf *conf,
 	const char *node = conf->allow_gpus ? NULL : checks_with_gpus(part);
 
 	if (node)
-		error("storm: partition %s shares its cores, and its node %s has GPUs: a job keeps its GPUs between its turns, and what it has started there continues, so no other job can use them; take such nodes out of the partition, name the partition in LocalPartitions, or set GangAllow=gpus in storm.conf",
-		      part->name, node);
+		error("storm: partition %s shares its cores, and its node %s has GPUs: a job keeps its GPUs between its turns, and what it has started there continues, so no other job can use them; take such nodes out of the partition, or set GangAllow=gpus or Partition=%s Policy=local in storm.conf",
+		      part->name, node, part->name);
 	if (slurm_conf.licenses && slurm_conf.licenses[0] &&
 	    !conf->allow_licenses)
-		error("storm: partition %s shares its cores, and there are licenses (%s): a job keeps its licenses between its turns; name the partition in LocalPartitions, or set GangAllow=licenses in storm.conf",
-		      part->name, slurm_conf.licenses);
+		error("storm: partition %s shares its cores, and there are licenses (%s): a job keeps its licenses between its turns; set GangAllow=licenses or Partition=%s Policy=local in storm.conf",
+		      part->name, slurm_conf.licenses, part->name);
 }
 
 /*
@@ -229,6 +229,31 @@ static void checks_weights(const struct storm_gang_conf *conf)
 		error("storm: QosWeight in storm.conf has no effect, as without slurmdbd jobs have no QOS; set AccountingStorageType=accounting_storage/slurmdbd in slurm.conf");
 }
 
+static bool checks_is_partition(const char *name)
+{
+	const part_record_t *part;
+	bool found = false;
+	list_itr_t *it;
+
+	it = list_iterator_create(part_list);
+	while (!found && (part = list_next(it)))
+		found = !xstrcmp(part->name, name);
+	list_iterator_destroy(it);
+	return found;
+}
+
+/* A name that slurmctld does not have is a misprint, or the partition is gone. */
+static void checks_names(const struct storm_gang_conf *conf)
+{
+	for (uint32_t i = 0; i < conf->partitions; i++) {
+		const struct storm_conf_partition *p = &conf->partition[i];
+
+		if (!checks_is_partition(p->name))
+			error("storm: %s: slurmctld has no partition %s, so what is set for it has no effect; correct the name (upper and lower case differ), or remove it",
+			      p->place[0] ? p->place : "storm.conf", p->name);
+	}
+}
+
 static void checks_partition(const struct storm_gang_conf *conf,
 			     const part_record_t *part)
 {
@@ -257,6 +282,7 @@ void checks_warn(const struct storm_gang_conf *conf)
 	checks_suspend();
 	checks_weights(conf);
 	if (part_list) {
+		checks_names(conf);
 		it = list_iterator_create(part_list);
 		while ((part = list_next(it)))
 			checks_partition(conf, part);
