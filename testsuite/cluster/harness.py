@@ -417,16 +417,28 @@ class Cluster:
         """Wait until earlier steps end. On nodes that are still busy the next
         step would wait, or get others. (A step whose srun was killed may
         stay, and is waited for once.)"""
-        end = time.monotonic() + (20 if chosen() == MACHINES else 2)
-        while left := set(self.steps()) - self.stay:
-            if time.monotonic() > end:
-                self.stay |= left
-                break
-            time.sleep(0.01)
+        self.stay |= self.left_behind(20 if chosen() == MACHINES else 2)
         # From 24.11 on a step whose files cannot be opened never ends, and has
         # its nodes until its job ends.
         if chosen() != MACHINES and self.steps():
             self.clean()
+
+    def left_behind(self, timeout):
+        """Wait until all steps end, and return those that do not: the timeout has
+        passed, or no node runs any. slurmstepd ends when slurmctld knows that its
+        step has."""
+        look = time.monotonic() + 0.5
+        end = look + timeout
+        while left := set(self.steps()) - self.stay:
+            now = time.monotonic()
+            if now > end:
+                return left
+            if now > look:
+                if not any(self.lab.pids(n, "slurmstepd") for n in self.names):
+                    return left & set(self.steps())
+                look = now + 0.2
+            time.sleep(0.01)
+        return set()
 
     def srun(self, args, launch="storm", timeout=TIMEOUT, **options):
         return self.start_srun(args, launch, **options).finish(timeout)
@@ -476,9 +488,8 @@ class Cluster:
         left = self.end_all()
         for step in self.steps():
             self.lab.run(["scancel", "-s", "KILL", step], cwd="/")
-        try:
-            until(lambda: not self.steps(), "steps to end", 3)
-        except AssertionError:
+        self.stay = set()
+        if self.left_behind(3):
             # A stock srun that gives up between the step's creation and its
             # launch leaves the step behind until the job ends.
             self.cancel(self.job)
@@ -537,6 +548,12 @@ class Cluster:
             found += [f"{node}:/tmp/{f}" for f in self.listing(node)
                       if f not in keep]
         return found
+
+    def tidied(self, *left):
+        """Wait until these are all files that nodes have. A node of a broadcast that
+        fails hears of that by itself, and may do so after srun's end."""
+        until(lambda: self.litter() == list(left),
+              lambda: f"the nodes to have {left} alone, not {self.litter()}")
 
     def agent(self, node, *names):
         """Counters of a node's agent, summed."""

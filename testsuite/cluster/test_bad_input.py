@@ -52,8 +52,7 @@ def refused(cluster, args, reason, nodes=(), code=None,
     assert set(nodes) <= named(storm), f"{nodes} not all named: {storm}"
     if not STOCK and storm.timeline:
         assert storm.steps[0]["fallback"] is None, str(storm)
-    left = [f for f in cluster.litter() if f.split("/tmp/")[1] not in keep]
-    assert not left, f"left behind: {left}\n{storm}"
+    cluster.tidied(*[f"{n}:/tmp/{f}" for n in cluster.names for f in keep])
     return stock, storm
 
 
@@ -87,7 +86,7 @@ def test_destination_is_a_directory_on_one_node(cluster, tidy):
         pytest.skip("SKIP: stock leaves the file on the others")
     assert storm.code == 1 and named(storm) == {"n5"}, str(storm)
     assert "irectory" in storm.err
-    assert cluster.litter() == ["n5:/tmp/app"]
+    cluster.tidied("n5:/tmp/app")
     assert cluster.listing("n5", "/tmp/app") == []
 
 
@@ -118,7 +117,7 @@ def test_destination_holds_dots(cluster, tidy):
     run = cluster.srun("--bcast=/tmp/../tmp/app -N4 -n4 {do} say ran")
     assert run.code == 1 and run.out == "", str(run)
     assert '..' in run.err and named(run) >= set(cluster.names[:4])
-    assert cluster.litter() == []
+    cluster.tidied()
 
 
 @pytest.mark.storm_only
@@ -221,7 +220,7 @@ def test_source_is_no_regular_file(cluster, tidy):
     run = cluster.run("sbcast_storm /proc/kmsg /tmp/app",
                       env={"SLURM_JOB_ID": str(cluster.job)})
     assert run.code != 0, str(run)
-    assert cluster.litter() == []
+    cluster.tidied()
 
 
 # -- nodes without an agent: labs of their own --------------------------------
@@ -270,7 +269,7 @@ def test_agent_absent_and_fallback_never(fresh):
         assert run.code != 0 and "ran" not in run.out, str(run)
         assert "n3" in run.err, str(run)
         fresh.clean()
-    until(lambda: fresh.litter() == [], "a clean /tmp")
+    fresh.tidied()
 
 
 @pytest.mark.storm_only
@@ -373,7 +372,7 @@ def test_agent_of_another_version(tmp_path):
             assert "n1" in named(run), str(run)
             assert "protocol version 3" in run.err, str(run)
             c.clean()
-        assert c.litter() == []
+        c.tidied()
     finally:
         c.down()
 
@@ -387,8 +386,10 @@ s.listen(64)
 print("ready", flush=True)
 while True:
     c, _ = s.accept()
-    c.recv(16)
     c.send(b"\\x00\\x00\\x00\\x04STRM version 99")
+    c.shutdown(socket.SHUT_WR)
+    while c.recv(65536):    # or what is left unread would reset the connection
+        pass
     c.close()
 """
 

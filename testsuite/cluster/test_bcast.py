@@ -182,7 +182,7 @@ def test_bcast_compress_is_refused(cluster, how):
                        env=env)
     assert run.code != 0 and run.out == "", str(run)
     assert "error: storm: --compress is not supported: " in run.err, str(run)
-    assert cluster.litter() == []
+    cluster.tidied()
 
 
 def put_greet(cluster):

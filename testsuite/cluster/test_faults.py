@@ -87,7 +87,7 @@ def test_agent_killed_during_the_broadcast(fresh):
     else:
         assert "n2" in run.err, str(run)
         assert "ran" not in run.out, str(run)
-        until(lambda: fresh.litter() == [], "a clean /tmp")
+        fresh.tidied()
     fresh.clean()
     until(lambda: fresh.lab.pids("n2", "agent"), "a new agent")
     run = fresh.srun("--bcast=/tmp/app -N4 -n4 {big} say again")
@@ -105,7 +105,7 @@ def test_agent_stopped_during_the_broadcast(fresh):
     fresh.lab.shape(None)
     assert "n2" in run.err, str(run)
     if run.code:
-        until(lambda: fresh.litter() == [], "a clean /tmp")
+        fresh.tidied()
 
 
 def test_agent_stopped_for_a_while(fresh):
@@ -180,7 +180,7 @@ def test_srun_killed_during_the_broadcast(fresh):
     s.signal(signal.SIGKILL)
     s.process.wait(60)
     fresh.lab.shape(None)
-    until(lambda: fresh.litter() == [], "a clean /tmp")
+    fresh.tidied()
     until(lambda: sessions(fresh) == 0, "the sessions' end")
 
 
@@ -193,7 +193,7 @@ def test_sbcast_storm_killed(fresh):
     s.signal(signal.SIGKILL)
     s.process.wait(60)
     fresh.lab.shape(None)
-    until(lambda: fresh.litter() == [], "a clean /tmp")
+    fresh.tidied()
 
 
 @HASTY
@@ -207,7 +207,7 @@ def test_sbcast_storm_interrupted(fresh):
     run = s.finish()
     fresh.lab.shape(None)
     assert run.code != 0, str(run)
-    until(lambda: fresh.litter() == [], "a clean /tmp")
+    fresh.tidied()
 
 
 def test_srun_interrupted_during_the_broadcast(fresh):

@@ -271,7 +271,7 @@ def test_compress_is_refused(cluster, how):
     run = cluster.run(f"sbcast_storm {how} {{bin}}/data /tmp/out".split(),
                       env=env)
     assert run.code == 1 and NO_COMPRESS in run.err, str(run)
-    assert cluster.litter() == []
+    cluster.tidied()
 
 
 def test_jobid_option(cluster):
