@@ -119,8 +119,8 @@ def test_agent_that_cannot_die_is_left_behind(fresh):
         by_storm(fresh)
     finally:
         held.let_go()
-    until(lambda: said(fresh, "n2", r"the agent that was left behind \(pid \d+\) "
-                       "has ended"), "slurmd to bury it")
+    until(lambda: said(fresh, "n2", r"the agent \(pid \d+\), which was left "
+                       "behind, has ended"), "slurmd to bury it")
     until(lambda: not os.path.exists(f"/proc/{old}"), "its end")
 
 
