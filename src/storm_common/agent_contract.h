@@ -7,6 +7,7 @@
 #ifndef STORM_AGENT_CONTRACT_H
 #define STORM_AGENT_CONTRACT_H
 
+#include "child_watch.h"
 #include "storm_config.h"
 
 /* An agent of another build is replaced, not adopted. */
@@ -18,10 +19,11 @@
 
 /* The agent's exit status; slurmd starts another agent after each. */
 enum agent_exit {
-	AGENT_EXIT_FAILED = 1, /* could not start: retry soon */
-	AGENT_EXIT_CONF = 3,   /* storm.conf is invalid, or this is another
+	AGENT_EXIT_FAILED = CHILD_EXIT_FAILED, /* could not start: retry soon */
+	AGENT_EXIT_CONF =
+		CHILD_EXIT_CONF, /* storm.conf is invalid, or this is another
 				  Slurm: retry in a minute */
-	AGENT_EXIT_BUSY = 4,   /* the port or the socket is in use */
+	AGENT_EXIT_BUSY = 4,	 /* the port or the socket is in use */
 };
 
 #endif

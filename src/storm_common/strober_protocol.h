@@ -94,8 +94,4 @@ struct strober_held {
 	uint32_t loose; /* how many follow, ascending */
 };
 
-/* Exit status: storm.conf or this Slurm is refused, so starting again at once is of no
- * use. */
-#define STROBER_EXIT_CONF 3
-
 #endif

@@ -54,6 +54,7 @@
 #include "strober_domain.h"
 #include "src/storm_common/caps.h"
 #include "src/storm_common/child_log.h"
+#include "src/storm_common/child_watch.h"
 #include "src/storm_common/gang_map.h"
 #include "src/storm_common/node_list.h"
 #include "src/storm_common/slurm_build.h"
@@ -509,7 +510,7 @@ static int strober_run(void)
 	log_init("storm_strober", opts, 0, NULL);
 	if (slurm_build_refusal()) {
 		error("%s", slurm_build_refusal());
-		return STROBER_EXIT_CONF;
+		return CHILD_EXIT_CONF;
 	}
 	dir = xdirname(s.state);
 	slurm_conf_kept_save(dir, slurm_conf_kept_init(dir));
@@ -529,7 +530,7 @@ static int strober_run(void)
 	if (storm_conf_load_kept(slurm_conf.state_save_location, &conf, NULL,
 				 &why) == STORM_CONF_NONE) {
 		error("%s", why);
-		return STROBER_EXIT_CONF;
+		return CHILD_EXIT_CONF;
 	}
 	xfree(why);
 	strober_domain_init(s.state, &conf.set, strober_poke);

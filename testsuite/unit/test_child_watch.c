@@ -9,14 +9,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "src/storm_common/child_spawn.h"
 #include "src/storm_common/child_watch.h"
+#include "held_process.h"
 #include "unit.h"
 
 static struct child_watch w;
@@ -156,33 +155,6 @@ START_TEST(test_hangs)
 }
 END_TEST
 
-/* A tracer that holds a process at its end: the process then is as one in state D,
- * which does not die by SIGKILL.  Returns the tracer, which lets it go when `go`
- * can be read; -1: the system allows no tracer. */
-static pid_t hold_at_its_end(pid_t pid, int *go)
-{
-	int pair[2], ready[2];
-	pid_t tracer;
-	char c;
-
-	must(!pipe2(pair, O_CLOEXEC) && !pipe2(ready, O_CLOEXEC));
-	tracer = fork();
-	if (!tracer) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXIT))
-			_exit(77);
-		if (write(ready[1], "", 1) != 1 || read(pair[0], &c, 1) != 1)
-			_exit(1);
-		waitpid(pid, NULL, __WALL);
-		ptrace(PTRACE_DETACH, pid, NULL, 0);
-		_exit(0);
-	}
-	close(pair[0]);
-	close(ready[1]);
-	*go = pair[1];
-	return read(ready[0], &c, 1) == 1 ? tracer : -1;
-}
-
 static void eventually_none_left(void)
 {
 	for (int i = 0; w.nleft; i++) {
@@ -200,7 +172,7 @@ START_TEST(test_cannot_be_killed)
 	for (int i = 0; i < 2; i++) {
 		must(child_watch_due(&w, w.start_at));
 		must(!begin("exec sleep 1000"));
-		must(hold_at_its_end(w.pid, &go[i]) > 0);
+		must(held_process(w.pid, &go[i]) > 0);
 		must(end(SIGTERM, 0) == -1);
 		must(w.nleft == (unsigned int) i + 1 && !w.pid);
 		must(times(") does not die by SIGKILL: it hangs in the kernel, in state") ==

@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdatomic.h>
@@ -11,8 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char strober[PATH_MAX]; /* the script */
+static char script[PATH_MAX];  /* the strober */
 static _Atomic uint64_t polls; /* of the thread */
+
+static _Atomic int starts;
+static uint64_t started[8]; /* when */
 
 static int counted_poll(struct pollfd *p, nfds_t n, int ms)
 {
@@ -20,11 +24,28 @@ static int counted_poll(struct pollfd *p, nfds_t n, int ms)
 	return poll(p, n, ms);
 }
 
-#define STORM_STROBER_PATH strober
+#include "src/libstorm/base/clock.h"
+#include "src/storm_common/child_spawn.h"
+
+static int noted_spawn(const char *path, char *const argv[],
+		       const char *conffile, const struct child_fds *fds,
+		       pid_t *pid)
+{
+	int rc = child_spawn(path, argv, conffile, fds, pid);
+
+	if (starts < 8)
+		started[starts++] = storm_now();
+	return rc;
+}
+
+#define STORM_STROBER_PATH script
 #define poll counted_poll
+#define child_spawn noted_spawn
 #include "src/plugins/sched/storm/strober_watch.c"
 #undef poll
+#undef child_spawn
 
+#include "held_process.h"
 #include "unit.h"
 
 static char dir[64];
@@ -36,6 +57,7 @@ static void setup(void)
 	slurm_conf.state_save_location = dir;
 	slurm_conf.slurm_conf = NULL;
 	polls = 0;
+	starts = 0;
 }
 
 static void teardown(void)
@@ -61,14 +83,14 @@ static char *text_of(const char *name)
 	return text;
 }
 
-static void run(const char *script)
+static void run(const char *text)
 {
 	FILE *f;
 
-	snprintf(strober, sizeof(strober), "%s/strober", dir);
-	f = fopen(strober, "w");
-	must(f && fprintf(f, "#!/bin/sh\ncd %s\n%s\n", dir, script) > 0);
-	must(!fclose(f) && !chmod(strober, 0755));
+	snprintf(script, sizeof(script), "%s/strober", dir);
+	f = fopen(script, "w");
+	must(f && fprintf(f, "#!/bin/sh\ncd %s\n%s\n", dir, text) > 0);
+	must(!fclose(f) && !chmod(script, 0755));
 	must(strober_watch_start() == SLURM_SUCCESS);
 }
 
@@ -180,6 +202,52 @@ START_TEST(test_one_that_talks_nonsense)
 }
 END_TEST
 
+/* It does not read any more: another one takes its place. */
+START_TEST(test_one_that_hangs)
+{
+	strober.patience = STORM_SEC;
+	run("test -e there.0 || { echo $$ >there.0; kill -STOP $$; }\n"
+	    "echo >there.1; exec cat >/dev/null");
+	tell(3);
+	eventually(text_of("there.1"));
+	must(kill(atoi(text_of("there.0")), 0) && errno == ESRCH);
+	strober_watch_stop();
+}
+END_TEST
+
+/* It is left behind, and neither another one nor slurmctld's end waits for it. */
+START_TEST(test_one_that_cannot_die)
+{
+	pid_t pid;
+	int go;
+
+	strober.patience = STORM_SEC;
+	run("echo $$ >>there; exec cat >/dev/null");
+	eventually(text_of("there") && strchr(text_of("there"), '\n'));
+	pid = atoi(text_of("there"));
+	must(held_process(pid, &go) > 0);
+	must(!kill(pid, SIGKILL));
+	eventually(strchr(strchr(text_of("there"), '\n') + 1, '\n'));
+	must(!kill(pid, 0));
+	pid = atoi(strchr(text_of("there"), '\n') + 1);
+	must(held_process(pid, &go) > 0);
+	must(!kill(pid, SIGKILL));
+	strober_watch_stop();
+	must(!kill(pid, 0));
+}
+END_TEST
+
+/* Each try waits twice as long as the one before. */
+START_TEST(test_one_that_cannot_start)
+{
+	snprintf(script, sizeof(script), "%s/none", dir);
+	must(strober_watch_start() == SLURM_SUCCESS);
+	eventually(starts >= 5);
+	must(started[4] - started[0] >= (100 + 200 + 400 + 800) * STORM_MS);
+	strober_watch_stop();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("strober_watch");
@@ -191,6 +259,9 @@ int main(void)
 	tcase_add_test(t, test_one_that_dies);
 	tcase_add_test(t, test_what_it_tells);
 	tcase_add_test(t, test_one_that_talks_nonsense);
+	tcase_add_test(t, test_one_that_hangs);
+	tcase_add_test(t, test_one_that_cannot_die);
+	tcase_add_test(t, test_one_that_cannot_start);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -1,31 +1,28 @@
 /*
- * strober_watch.c - a thread of slurmctld that runs the strober, watches it by
- * pidfd and starts it again when it dies.  The thread copies the strober's
- * messages to slurmctld's log and sends a sign of life ten times a second
- * (doc/gang-scheduling.md, The strober).
+ * strober_watch.c - a thread of slurmctld that runs the strober, by the contract of
+ * child_watch.h, and sends it a sign of life ten times a second
+ * (doc/gang-scheduling.md, The strober).  A strober that reads these answers: the
+ * kernel knows what waits unread in the socket.
  *
  * It takes none of slurmctld's locks.  So the pulse stops when the process
  * does, and not when a lock is held for long.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* pipe2 */
-#endif
 #include "config.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/pidfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include <linux/sockios.h>
 
 #include "slurm/slurm.h"
 #include "slurm/slurm_errno.h"
@@ -34,16 +31,16 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
-#include "src/storm_common/child_backoff.h"
-#include "src/storm_common/child_log.h"
 #include "src/storm_common/child_spawn.h"
+#include "src/storm_common/child_watch.h"
 #include "src/libstorm/base/clock.h"
 #include "strober_watch.h"
 
-#define LIVED_WELL (60 * STORM_SEC)	/* resets the back-off */
-#define STOP_LIMIT 2000			/* ms */
+#define STOP_LIMIT 2000 /* ms */
+/* Without reading.  It may wait for StateSaveLocation, and for slurm.conf. */
+#define PATIENCE (30 * STORM_SEC)
+#define LOOK 1000			/* ms; while it does not read */
 #define MUTE (3 * STROBER_REPORT_EVERY) /* no strober that strobes */
-#define STROBER "storm_strober"
 #define STATE_FILE "storm_gang"
 
 struct bytes {
@@ -69,24 +66,30 @@ static struct {
 } box = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* The thread's own. */
+static struct child_watch strober = {
+	.name = "storm: the strober (pid",
+	.program = "storm_strober",
+	.patience = PATIENCE,
+	.pidfd = -1,
+	.log_read = -1,
+	.log_write = -1,
+};
+
 static struct {
 	pthread_t thread;
 	bool running;
 	int wake; /* eventfd: look into the box, or end */
 	bool end;
 	bool retry; /* a strober that refused storm.conf may start again */
-	int log, sock, pidfd;
-	pid_t pid;
+	int sock;
 	char *state, *conf; /* copies: a reconfigure may change
 					   slurm_conf, and there is no lock */
-	struct child_log says;
-	struct bytes out; /* frames to write, from `at` on */
+	struct bytes out;   /* frames to write, from `at` on */
 	size_t at;
 	char *in; /* a frame, `have` bytes so far */
 	size_t have;
-	uint64_t started, pulse_at, start_at;
-	struct child_backoff backoff;
-} w = { .wake = -1, .log = -1, .sock = -1, .pidfd = -1 };
+	uint64_t pulse_at;
+} watcher = { .wake = -1, .sock = -1 };
 
 /* The strober may take MUTE from now on until it reports. */
 static void strober_watch_expect(void)
@@ -97,17 +100,6 @@ static void strober_watch_expect(void)
 }
 
 /* -------------------------------------------------------- start and end --- */
-
-static int strober_watch_spawn_with(int sock, int log)
-{
-	char *argv[] = { STROBER, "--state", w.state, NULL };
-	const struct child_fds fds = { .in = sock, .log = log };
-	int rc = child_spawn(STORM_STROBER_PATH, argv, w.conf, &fds, &w.pid);
-
-	if (rc)
-		w.pid = 0;
-	return rc;
-}
 
 /* Locked.  What is known of held jobs is void. */
 static void strober_watch_forget_held(void)
@@ -126,37 +118,6 @@ static void strober_watch_all_is_new(void)
 	slurm_mutex_unlock(&box.lock);
 }
 
-static void strober_watch_spawn(uint64_t now)
-{
-	int pair[2], log[2];
-
-	w.start_at = now + w.backoff.next * STORM_MS;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
-		error("storm: cannot start the strober: socketpair: %m");
-		return;
-	}
-	if (pipe2(log, O_CLOEXEC)) {
-		error("storm: cannot start the strober: pipe: %m");
-		close(pair[0]);
-		close(pair[1]);
-		return;
-	}
-	if (!strober_watch_spawn_with(pair[1], log[1])) {
-		w.sock = pair[0];
-		w.log = log[0];
-		w.pidfd = pidfd_open(w.pid, 0);
-		w.started = now;
-		fcntl(w.sock, F_SETFL, O_NONBLOCK);
-		fcntl(w.log, F_SETFL, O_NONBLOCK);
-		strober_watch_all_is_new();
-	} else {
-		close(pair[0]);
-		close(log[0]);
-	}
-	close(pair[1]);
-	close(log[1]);
-}
-
 static void strober_watch_close(int *fd)
 {
 	if (*fd >= 0)
@@ -164,42 +125,62 @@ static void strober_watch_close(int *fd)
 	*fd = -1;
 }
 
-/* End the strober by closing its socket, or by SIGKILL after STOP_LIMIT.  Wait
- * for it, and log how it ended. */
-static void strober_watch_bury(void)
+/* False: it could not be started, or be watched. */
+static bool strober_watch_spawn_with(int sock)
 {
-	struct pollfd p = { .fd = w.pidfd, .events = POLLIN };
-	siginfo_t si = { 0 };
-	bool refused;
+	char *argv[] = { "storm_strober", "--state", watcher.state, NULL };
+	const struct child_fds fds = { .in = sock, .log = strober.log_write };
+	pid_t pid;
 
-	strober_watch_close(&w.sock);
-	/* it is a child: nothing reuses its pid before waitid() */
-	if (p.fd < 0 || !poll(&p, 1, STOP_LIMIT))
-		kill(w.pid, SIGKILL);
-	if (waitid(P_PID, w.pid, &si, WEXITED))
-		si.si_code = CLD_EXITED;
-	child_log_drain(&w.says, w.log, STROBER);
-	if (!w.end && si.si_code != CLD_EXITED)
-		error("storm: the strober (pid %d) was killed by signal %d",
-		      w.pid, si.si_status);
-	else if (!w.end)
-		error("storm: the strober (pid %d) ended with status %d", w.pid,
-		      si.si_status);
-	refused = si.si_code == CLD_EXITED && si.si_status == STROBER_EXIT_CONF;
-	w.start_at = storm_now() +
-		     child_backoff(&w.backoff, refused,
-				   storm_now() - w.started > LIVED_WELL) *
-			     STORM_MS;
-	strober_watch_close(&w.log);
-	strober_watch_close(&w.pidfd);
-	w.pid = 0;
+	if (child_spawn(STORM_STROBER_PATH, argv, watcher.conf, &fds, &pid)) {
+		child_watch_failed(&strober);
+		return false;
+	}
+	return !child_watch_began(&strober, pid, true);
+}
+
+static void strober_watch_spawn(void)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
+		error("storm: cannot start the strober: socketpair: %m");
+		child_watch_failed(&strober);
+		return;
+	}
+	if (strober_watch_spawn_with(pair[1])) {
+		watcher.sock = pair[0];
+		fcntl(watcher.sock, F_SETFL, O_NONBLOCK);
+		strober_watch_all_is_new();
+	} else {
+		close(pair[0]);
+	}
+	close(pair[1]);
+}
+
+/* What the strober has said is void, and half a frame is useless. */
+static void strober_watch_forget(void)
+{
+	child_watch_forget(&strober);
 	slurm_mutex_lock(&box.lock);
 	strober_watch_forget_held();
 	slurm_mutex_unlock(&box.lock);
-	w.have = w.says.len = 0;
-	xfree(w.in);
-	xfree(w.out.p);
-	w.out.len = w.at = 0;
+	watcher.have = 0;
+	xfree(watcher.in);
+	xfree(watcher.out.p);
+	watcher.out.len = watcher.at = 0;
+}
+
+/* The strober has ended, or is to: it does by itself when its socket is closed. */
+static void strober_watch_over(bool hangs)
+{
+	int status;
+
+	strober_watch_close(&watcher.sock);
+	status = child_watch_end(&strober, 0, hangs ? 0 : STOP_LIMIT);
+	if (!hangs && !watcher.end)
+		child_watch_tell(&strober, status);
+	strober_watch_forget();
 }
 
 /* ------------------------------------------------------- to the strober --- */
@@ -208,11 +189,11 @@ static void strober_watch_append(uint32_t verb, const void *body, size_t len)
 {
 	struct strober_frame f = { .verb = verb, .len = len };
 
-	xrealloc(w.out.p, w.out.len + sizeof(f) + len);
-	memcpy(w.out.p + w.out.len, &f, sizeof(f));
+	xrealloc(watcher.out.p, watcher.out.len + sizeof(f) + len);
+	memcpy(watcher.out.p + watcher.out.len, &f, sizeof(f));
 	if (len)
-		memcpy(w.out.p + w.out.len + sizeof(f), body, len);
-	w.out.len += sizeof(f) + len;
+		memcpy(watcher.out.p + watcher.out.len + sizeof(f), body, len);
+	watcher.out.len += sizeof(f) + len;
 }
 
 /* Append the next frames, once all earlier ones are written. */
@@ -227,9 +208,9 @@ static void strober_watch_refill(uint64_t now)
 		strober_watch_append(STROBER_LEAD, &box.lead, sizeof(box.lead));
 	box.new_names = box.new_map = box.new_lead = false;
 	slurm_mutex_unlock(&box.lock);
-	if (now >= w.pulse_at) {
+	if (now >= watcher.pulse_at) {
 		strober_watch_append(STROBER_PULSE, &now, sizeof(now));
-		w.pulse_at = now + STROBER_PULSE_EVERY;
+		watcher.pulse_at = now + STROBER_PULSE_EVERY;
 	}
 }
 
@@ -239,18 +220,19 @@ static bool strober_watch_write(uint64_t now)
 	while (true) {
 		ssize_t n;
 
-		if (w.at == w.out.len) {
-			xfree(w.out.p);
-			w.at = w.out.len = 0;
+		if (watcher.at == watcher.out.len) {
+			xfree(watcher.out.p);
+			watcher.at = watcher.out.len = 0;
 			strober_watch_refill(now);
 		}
-		if (w.at == w.out.len)
+		if (watcher.at == watcher.out.len)
 			return true;
-		n = send(w.sock, w.out.p + w.at, w.out.len - w.at,
+		n = send(watcher.sock, watcher.out.p + watcher.at,
+			 watcher.out.len - watcher.at,
 			 MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR;
-		w.at += n;
+		watcher.at += n;
 	}
 }
 
@@ -366,76 +348,96 @@ static bool strober_watch_read(void)
 	while (true) {
 		size_t want = sizeof(f);
 
-		if (w.have >= sizeof(f)) {
-			memcpy(&f, w.in, sizeof(f));
+		if (watcher.have >= sizeof(f)) {
+			memcpy(&f, watcher.in, sizeof(f));
 			if (f.len > STROBER_BODY_MAX)
 				return false;
 			want += f.len;
 		}
-		xrealloc(w.in, want);
-		if (w.have == want && w.have >= sizeof(f)) {
-			strober_watch_take(&f, w.in + sizeof(f));
-			w.have = 0;
+		xrealloc(watcher.in, want);
+		if (watcher.have == want && watcher.have >= sizeof(f)) {
+			child_watch_serves(&strober);
+			strober_watch_take(&f, watcher.in + sizeof(f));
+			watcher.have = 0;
 			continue;
 		}
-		n = recv(w.sock, w.in + w.have, want - w.have, MSG_DONTWAIT);
+		n = recv(watcher.sock, watcher.in + watcher.have,
+			 want - watcher.have, MSG_DONTWAIT);
 		if (n <= 0)
 			return n < 0 && (errno == EAGAIN || errno == EINTR);
-		w.have += n;
+		watcher.have += n;
 	}
 }
 
 /* ----------------------------------------------------------- the thread --- */
 
-/* How long to poll, in ms; -1: without limit.  While a strober that is stopped
- * does not read, the next pulse also waits. */
+/* True: it hangs.  It has answered if it has read all that was sent. */
+static bool strober_watch_hangs(uint64_t now)
+{
+	int unread;
+
+	if (!watcher.out.len && !ioctl(watcher.sock, SIOCOUTQ, &unread) &&
+	    !unread)
+		child_watch_heard(&strober, now);
+	return child_watch_hangs(&strober, now);
+}
+
+/* How long to poll, in ms.  While a strober that is stopped does not read, the next
+ * pulse also waits. */
 static int strober_watch_wait_time(uint64_t now)
 {
-	uint64_t next = w.pid ? w.pulse_at : w.start_at;
+	uint64_t next = strober.pid ? watcher.pulse_at : strober.start_at;
 
-	if (w.out.len)
-		return -1;
+	if (watcher.out.len ||
+	    (!strober.pid && strober.nleft == CHILD_LEFT_MAX))
+		return LOOK;
 	return next > now ? (int) ((next - now) / STORM_MS) + 1 : 0;
+}
+
+/* Serve the strober.  False: it is gone; or *hangs. */
+static bool strober_watch_serve(uint64_t now, bool *hangs)
+{
+	*hangs = strober_watch_hangs(now);
+	return !*hangs && strober_watch_read() && strober_watch_write(now);
 }
 
 static void strober_watch_turn(void)
 {
 	struct pollfd p[4] = {
-		{ .fd = w.wake, .events = POLLIN },
-		{ .fd = w.log, .events = POLLIN },
-		{ .fd = w.pidfd, .events = POLLIN },
-		{ .fd = w.sock, .events = POLLIN },
+		{ .fd = watcher.wake, .events = POLLIN },
+		{ .fd = strober.log_read, .events = POLLIN },
+		{ .fd = strober.pidfd, .events = POLLIN },
+		{ .fd = watcher.sock, .events = POLLIN },
 	};
+	bool hangs = false;
 	uint64_t now, n;
 
-	if (w.out.len)
+	if (watcher.out.len)
 		p[3].events |= POLLOUT;
 	if (poll(p, 4, strober_watch_wait_time(storm_now())) < 0 &&
 	    errno != EINTR)
 		error("storm: poll: %m");
-	if (p[0].revents && read(w.wake, &n, sizeof(n)) < 0)
+	if (p[0].revents && read(watcher.wake, &n, sizeof(n)) < 0)
 		debug("storm: eventfd: %m");
-	if (w.log >= 0)
-		child_log_drain(&w.says, w.log, STROBER);
+	child_watch_drain(&strober);
+	child_watch_bury(&strober);
 	now = storm_now();
-	if (w.pid && (p[2].revents || !strober_watch_read() ||
-		      !strober_watch_write(now)))
-		strober_watch_bury();
-	if (__atomic_exchange_n(&w.retry, false, __ATOMIC_ACQ_REL) && !w.pid) {
-		w.start_at = 0;
-		w.backoff.next = CHILD_BACKOFF_MIN;
-	}
-	if (!w.pid && !w.end && now >= w.start_at)
-		strober_watch_spawn(now);
+	if (strober.pid && (p[2].revents || !strober_watch_serve(now, &hangs)))
+		strober_watch_over(hangs);
+	if (__atomic_exchange_n(&watcher.retry, false, __ATOMIC_ACQ_REL) &&
+	    !strober.pid)
+		child_watch_at_once(&strober);
+	if (!watcher.end && child_watch_due(&strober, now))
+		strober_watch_spawn();
 }
 
 static void *strober_watch_thread(void *arg)
 {
 	(void) arg;
-	while (!__atomic_load_n(&w.end, __ATOMIC_ACQUIRE))
+	while (!__atomic_load_n(&watcher.end, __ATOMIC_ACQUIRE))
 		strober_watch_turn();
-	if (w.pid)
-		strober_watch_bury();
+	if (strober.pid)
+		strober_watch_over(false);
 	return NULL;
 }
 
@@ -443,7 +445,7 @@ static void strober_watch_wake(void)
 {
 	const uint64_t one = 1;
 
-	if (write(w.wake, &one, sizeof(one)) != sizeof(one))
+	if (write(watcher.wake, &one, sizeof(one)) != sizeof(one))
 		error("storm: eventfd: %m");
 }
 
@@ -451,50 +453,55 @@ int strober_watch_start(void)
 {
 	int rc;
 
-	w.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (w.wake < 0) {
-		error("storm: cannot start the strober: eventfd: %m");
+	if (child_watch_open(&strober)) {
+		error("storm: cannot start the strober: pipe: %m");
 		return SLURM_ERROR;
 	}
-	w.state = xstrdup_printf("%s/%s", slurm_conf.state_save_location,
-				 STATE_FILE);
-	w.conf = xstrdup(slurm_conf.slurm_conf);
-	w.end = false;
-	w.backoff.next = CHILD_BACKOFF_MIN;
+	watcher.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (watcher.wake < 0) {
+		error("storm: cannot start the strober: eventfd: %m");
+		child_watch_close(&strober);
+		return SLURM_ERROR;
+	}
+	watcher.state = xstrdup_printf("%s/%s", slurm_conf.state_save_location,
+				       STATE_FILE);
+	watcher.conf = xstrdup(slurm_conf.slurm_conf);
+	watcher.end = false;
 	strober_watch_expect();
-	w.start_at = 0;
-	rc = pthread_create(&w.thread, NULL, strober_watch_thread, NULL);
+	rc = pthread_create(&watcher.thread, NULL, strober_watch_thread, NULL);
 	if (rc) {
 		error("storm: cannot start the strober's thread: %s",
 		      strerror(rc));
-		strober_watch_close(&w.wake);
-		xfree(w.state);
-		xfree(w.conf);
+		strober_watch_close(&watcher.wake);
+		child_watch_close(&strober);
+		xfree(watcher.state);
+		xfree(watcher.conf);
 		return SLURM_ERROR;
 	}
-	w.running = true;
+	watcher.running = true;
 	return SLURM_SUCCESS;
 }
 
 void strober_watch_retry(void)
 {
-	if (!w.running)
+	if (!watcher.running)
 		return;
-	__atomic_store_n(&w.retry, true, __ATOMIC_RELEASE);
+	__atomic_store_n(&watcher.retry, true, __ATOMIC_RELEASE);
 	strober_watch_wake();
 }
 
 void strober_watch_stop(void)
 {
-	if (!w.running)
+	if (!watcher.running)
 		return;
-	__atomic_store_n(&w.end, true, __ATOMIC_RELEASE);
+	__atomic_store_n(&watcher.end, true, __ATOMIC_RELEASE);
 	strober_watch_wake();
-	pthread_join(w.thread, NULL);
-	w.running = false;
-	strober_watch_close(&w.wake);
-	xfree(w.state);
-	xfree(w.conf);
+	pthread_join(watcher.thread, NULL);
+	watcher.running = false;
+	strober_watch_close(&watcher.wake);
+	child_watch_close(&strober);
+	xfree(watcher.state);
+	xfree(watcher.conf);
 	xfree(box.names.p);
 	xfree(box.map.p);
 	xfree(box.given);
