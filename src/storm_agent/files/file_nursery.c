@@ -23,6 +23,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "slurm/slurm.h"
+#include "src/common/log.h"
+
 #include "src/storm_common/local/fdpass.h"
 #include "file_child.h"
 #include "file_nursery.h"
@@ -30,6 +33,7 @@
 #include "src/libstorm/base/log_limit.h"
 #include "src/libstorm/wire/digest.h"
 #include "src/storm_common/caps.h"
+#include "src/storm_common/child_watch.h"
 
 /* It changes the uid, joins a job's namespace, kills what does not end, and its
  * children may be root's. */
@@ -37,9 +41,8 @@
 	(CAPS_BIT(CAP_DAC_OVERRIDE) | CAPS_BIT(CAP_FOWNER) |                \
 	 CAPS_BIT(CAP_KILL) | CAPS_BIT(CAP_SETUID) | CAPS_BIT(CAP_SETGID) | \
 	 CAPS_BIT(CAP_SYS_ADMIN) | CAPS_BIT(CAP_SYS_CHROOT))
-/* Deaths in a row, each so soon after the start, that end the keeper, too. */
-#define DEATHS_MAX 5
-#define LIVED_WELL STORM_SEC
+/* Five deaths in a row, each soon after the start, end the keeper, too. */
+#define DEATHS_LIMIT (CHILD_BACKOFF_MIN << 5)
 
 union request {
 	struct file_spawn s;
@@ -332,48 +335,62 @@ _Noreturn void file_nursery_serve(int sock, file_join_fn join)
 	_exit(0);
 }
 
-/* Log how it ended; false: it is not to come back. */
-static bool file_nursery_ended(pid_t pid, int status, uint64_t started)
-{
-	static int deaths;
+/* ---------------------------------------------------------- the keeper --- */
 
-	if (WIFEXITED(status) && !WEXITSTATUS(status))
-		_exit(0); /* the agent closed the socket */
-	if (storm_now() - started > LIVED_WELL)
-		deaths = 0;
-	if (++deaths >= DEATHS_MAX) {
-		fprintf(stderr,
-			"error: the process that starts storm_file does not stay: the agent ends\n");
-		return false;
+/* It logs to the keeper's own log, and is not asked whether it answers. */
+static struct child_watch nursery = {
+	.name = "the process that starts storm_file (storm_nursery, pid",
+	.program = "storm_nursery",
+	.pidfd = -1,
+	.log_read = -1,
+	.log_write = -1,
+};
+
+static void file_nursery_start(int sock, file_join_fn join)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		file_nursery_serve(sock, join);
+	if (pid > 0) {
+		child_watch_began(&nursery, pid, true);
+		return;
 	}
-	fprintf(stderr,
-		"error: the process that starts storm_file (storm_nursery, pid %d) %s %d: started another one\n",
-		pid,
-		WIFEXITED(status) ? "ended with status" :
-				    "was killed by signal",
-		WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
-	return true;
+	error("cannot start storm_nursery: %m");
+	child_watch_failed(&nursery);
+}
+
+/* Wait for its end.  Ends the keeper with it if the agent has closed the socket. */
+static void file_nursery_watch(void)
+{
+	int status;
+
+	while (!child_watch_is_dead(&nursery, -1))
+		;
+	status = child_watch_end(&nursery, 0, 0);
+	if (!status)
+		_exit(0);
+	child_watch_tell(&nursery, status);
+	child_watch_forget(&nursery);
 }
 
 _Noreturn void file_nursery_keep(int sock, file_join_fn join)
 {
-	uint64_t started;
-	int status;
-	pid_t pid;
+	uint64_t now;
 
 	file_nursery_be("storm_keeper");
-	do {
-		started = storm_now();
-		pid = fork();
-		if (!pid)
-			file_nursery_serve(sock, join);
-		if (pid < 0 || waitpid(pid, &status, 0) != pid) {
-			fprintf(stderr,
-				"error: cannot start storm_nursery: %s\n",
-				strerror(errno));
-			_exit(1);
-		}
-	} while (file_nursery_ended(pid, status, started));
+	child_watch_at_once(&nursery);
+	while (nursery.backoff.next < DEATHS_LIMIT) {
+		child_watch_bury(&nursery);
+		now = storm_now();
+		if (nursery.pid)
+			file_nursery_watch();
+		else if (child_watch_due(&nursery, now))
+			file_nursery_start(sock, join);
+		else
+			poll(NULL, 0, CHILD_BACKOFF_MIN);
+	}
+	error("the process that starts storm_file does not stay: the agent ends");
 	_exit(1);
 }
 

@@ -8,8 +8,8 @@
  * and its end would kill them while they clean up.  What exceeds the limit waits
  * until a child of that user ends, and the agent is told so.
  *
- * Its parent, storm_keeper, starts it again if it dies.  The agent could not: it
- * has dropped the capabilities.
+ * Its parent, storm_keeper, starts it again if it dies, by the contract of
+ * child_watch.h.  The agent could not: it has dropped the capabilities.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
