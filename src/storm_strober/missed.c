@@ -8,14 +8,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "asker.h"
 #include "deaf.h"
 #include "missed.h"
 #include "src/storm_common/gang_map.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
-#include "src/libstorm/program/domain_private.h"
 
 #define EVERY 3 /* looks: then all nodes are asked one question */
 #define QUESTIONS 200
@@ -136,12 +135,9 @@ unsigned int missed_round(uint64_t *count, uint32_t nodes, uint32_t *first,
 
 /* ---------------------------------------------------------- the thread --- */
 
+static struct asker asker = ASKER_INIT;
+
 static struct {
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t cond;
-	bool running, stop;
-	storm_domain_t *domain;
 	struct missed_ops ops;
 	uint32_t nodes, first;
 	/* under the lock */
@@ -151,60 +147,21 @@ static struct {
 	uint64_t *work;
 	struct deaf deaf;
 	uint32_t looks;
-} g = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-static bool missed_is_stopped(void)
-{
-	bool stop;
-
-	pthread_mutex_lock(&g.lock);
-	stop = g.stop;
-	pthread_mutex_unlock(&g.lock);
-	return stop;
-}
-
-static enum storm_compare missed_ask_domain(void *arg,
-					    const struct storm_idset *P,
-					    enum storm_relation rel,
-					    uint64_t value,
-					    struct storm_outcome *out)
-{
-	if (missed_is_stopped())
-		return STORM_FAILED;
-	return domain_compare_within(g.domain, P, *(const uint32_t *) arg, rel,
-				     value, QUESTIONS_PATIENCE, out);
-}
-
-/* Wait for the next look.  False: the thread must end. */
-static bool missed_pause(void)
-{
-	uint64_t until = storm_now() + DEAF_LOOK;
-	const struct timespec ts = { .tv_sec = until / STORM_SEC,
-				     .tv_nsec = until % STORM_SEC };
-	int rc = 0;
-	bool go;
-
-	pthread_mutex_lock(&g.lock);
-	while (!g.stop && rc != ETIMEDOUT)
-		rc = pthread_cond_timedwait(&g.cond, &g.lock, &ts);
-	go = !g.stop;
-	pthread_mutex_unlock(&g.lock);
-	return go;
-}
+} missed;
 
 /* How many have they missed?  Those that do not answer may hear nothing. */
 static void missed_count(const struct storm_idset *in)
 {
-	static const uint32_t var = GANG_VAR_MISSED;
+	struct asker_question question = { &asker, GANG_VAR_MISSED };
 	struct storm_idset mute = { 0 };
 
-	missed_round(g.work, g.nodes, &g.first, QUESTIONS, missed_ask_domain,
-		     (void *) &var, &mute);
-	pthread_mutex_lock(&g.lock);
-	memcpy(g.count, g.work, g.nodes * sizeof(*g.work));
-	pthread_mutex_unlock(&g.lock);
+	missed_round(missed.work, missed.nodes, &missed.first, QUESTIONS,
+		     asker_ask, &question, &mute);
+	pthread_mutex_lock(&asker.lock);
+	memcpy(missed.count, missed.work, missed.nodes * sizeof(*missed.work));
+	pthread_mutex_unlock(&asker.lock);
 	storm_idset_keep(&mute, in);
-	deaf_suspect(&g.deaf, &mute);
+	deaf_suspect(&missed.deaf, &mute);
 	storm_idset_clear(&mute);
 }
 
@@ -212,41 +169,42 @@ static void missed_tell(const struct storm_idset *nodes, enum missed_what what)
 {
 	for (uint32_t i = 0; i < nodes->count; i++)
 		for (uint32_t n = nodes->r[i].first; n <= nodes->r[i].last; n++)
-			g.ops.tell(n, what);
+			missed.ops.tell(n, what);
 }
 
 static void missed_listen(const struct storm_idset *in, bool all)
 {
-	static const uint32_t var = STORM_VAR_HEARTBEAT;
+	struct asker_question question = { &asker, STORM_VAR_HEARTBEAT };
 	const struct deaf_view v = { .in = in,
-				     .number = g.ops.number(),
+				     .number = missed.ops.number(),
 				     .all = all,
-				     .ask = missed_ask_domain,
-				     .arg = (void *) &var };
+				     .ask = asker_ask,
+				     .arg = &question };
 	struct deaf_news news = { 0 };
 
-	deaf_look(&g.deaf, &v, &news);
+	deaf_look(&missed.deaf, &v, &news);
 	missed_tell(&news.back, MISSED_BACK);
 	missed_tell(&news.gone, MISSED_GONE);
 	missed_tell(&news.deaf, MISSED_DEAF);
 	missed_tell(&news.mute, MISSED_MUTE);
 	deaf_news_clear(&news);
-	pthread_mutex_lock(&g.lock);
-	storm_idset_clear(&g.mute);
-	storm_idset_union(&g.mute, &g.deaf.mute);
-	pthread_mutex_unlock(&g.lock);
+	pthread_mutex_lock(&asker.lock);
+	storm_idset_clear(&missed.mute);
+	storm_idset_union(&missed.mute, &missed.deaf.mute);
+	pthread_mutex_unlock(&asker.lock);
 }
 
 /* Both questions in turn, so that all nodes are asked no more often for the second. */
 static void missed_look(void)
 {
-	bool due = ++g.looks % EVERY == 0, other = g.looks / EVERY % 2;
+	bool due = ++missed.looks % EVERY == 0,
+	     other = missed.looks / EVERY % 2;
 	struct storm_idset in = { 0 };
 
-	if (g.ops.inside(&in))
+	if (missed.ops.inside(&in))
 		return;
 	missed_listen(&in, due && other);
-	if (due && !other && g.ops.number())
+	if (due && !other && missed.ops.number())
 		missed_count(&in);
 	storm_idset_clear(&in);
 }
@@ -254,44 +212,36 @@ static void missed_look(void)
 static void *missed_thread(void *arg)
 {
 	(void) arg;
-	while (missed_pause())
+	while (asker_pause(&asker, asker.turn, storm_now() + DEAF_LOOK))
 		missed_look();
 	return NULL;
 }
 
 static void missed_release(void)
 {
-	free(g.count);
-	free(g.work);
-	g.count = g.work = NULL;
-	deaf_clear(&g.deaf);
-	storm_idset_clear(&g.mute);
-	g.nodes = g.first = g.looks = 0;
-	g.running = g.stop = false;
+	free(missed.count);
+	free(missed.work);
+	missed.count = missed.work = NULL;
+	deaf_clear(&missed.deaf);
+	storm_idset_clear(&missed.mute);
+	missed.nodes = missed.first = missed.looks = 0;
 }
 
 int missed_start(storm_domain_t *d, uint32_t nodes,
 		 const struct missed_ops *ops)
 {
-	pthread_condattr_t attr;
 	int err;
 
 	missed_stop();
-	g.domain = d;
-	g.ops = *ops;
-	g.count = calloc(nodes + 1, sizeof(*g.count));
-	g.work = calloc(nodes + 1, sizeof(*g.work));
-	if (!g.count || !g.work) {
+	missed.ops = *ops;
+	missed.count = calloc(nodes + 1, sizeof(*missed.count));
+	missed.work = calloc(nodes + 1, sizeof(*missed.work));
+	if (!missed.count || !missed.work) {
 		missed_release();
 		return ENOMEM;
 	}
-	g.nodes = nodes;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&g.cond, &attr);
-	pthread_condattr_destroy(&attr);
-	err = pthread_create(&g.thread, NULL, missed_thread, NULL);
-	g.running = !err;
+	missed.nodes = nodes;
+	err = asker_start(&asker, d, missed_thread);
 	if (err)
 		missed_release();
 	return err;
@@ -299,34 +249,29 @@ int missed_start(storm_domain_t *d, uint32_t nodes,
 
 void missed_stop(void)
 {
-	if (!g.running)
+	if (!asker.running)
 		return;
-	pthread_mutex_lock(&g.lock);
-	g.stop = true;
-	pthread_cond_signal(&g.cond);
-	pthread_mutex_unlock(&g.lock);
-	pthread_join(g.thread, NULL);
-	pthread_cond_destroy(&g.cond);
-	pthread_mutex_lock(&g.lock);
+	asker_stop(&asker);
+	pthread_mutex_lock(&asker.lock);
 	missed_release();
-	pthread_mutex_unlock(&g.lock);
+	pthread_mutex_unlock(&asker.lock);
 }
 
 bool missed_get(uint64_t *count, uint32_t nodes)
 {
 	bool there;
 
-	pthread_mutex_lock(&g.lock);
-	there = g.count && nodes <= g.nodes;
+	pthread_mutex_lock(&asker.lock);
+	there = missed.count && nodes <= missed.nodes;
 	if (there)
-		memcpy(count, g.count, nodes * sizeof(*count));
-	pthread_mutex_unlock(&g.lock);
+		memcpy(count, missed.count, nodes * sizeof(*count));
+	pthread_mutex_unlock(&asker.lock);
 	return there;
 }
 
 void missed_mute(struct storm_idset *out)
 {
-	pthread_mutex_lock(&g.lock);
-	storm_idset_union(out, &g.mute);
-	pthread_mutex_unlock(&g.lock);
+	pthread_mutex_lock(&asker.lock);
+	storm_idset_union(out, &missed.mute);
+	pthread_mutex_unlock(&asker.lock);
 }

@@ -8,6 +8,7 @@
  * 	rota.c			which slot is strobed when
  * 	strober_domain.c	the cluster domain and its epoch
  * 	strober_state.c		the epoch on disk
+ * 	asker.c			what the threads that ask nodes share
  * 	missed.c		the thread that finds nodes which missed strobes
  * 	deaf.c			... and those that hear none
  * 	held.c			the thread that proves that held jobs stand
