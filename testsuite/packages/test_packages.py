@@ -211,6 +211,10 @@ def ctl_log(hosts):
     return hosts.log("ctl", "slurmctld")
 
 
+def logs(hosts):
+    return {"ctl": ctl_log(hosts), **{node: hosts.log(node) for node in NODES}}
+
+
 def jobs(hosts):
     return [int(word) for word in hosts.run(
         "ctl", ["squeue", "-h", "-pgang", "-tR", "-o%A"]).stdout.split()]
@@ -242,10 +246,15 @@ def test_wrong_file(hosts):
             f"slurmctld is gone:\n{ctl_log(hosts)[-3000:]}"
 
 
+#: storm.conf as it was written before a partition had a line, and with these lines
+OLD_FORM = "PartitionQuantum=gang:40\nTimeLimitByTurns=gang\nLocalPartitions=all\n"
+NEW_FORM = "Partition=gang Quantum=40 LimitByTurns=yes\nPartition=all Policy=local\n"
+
+
 @pytest.fixture(scope="module")
 def two(hosts):
     """Jobs that take turns, from here until they are removed."""
-    hosts.configure(GANG_CONF, "Quantum=50\n")
+    hosts.configure(GANG_CONF, OLD_FORM)
     hosts.restart("ctl", "slurmctld")
     hosts.restart_nodes()
     for node in NODES:
@@ -297,7 +306,8 @@ def test_daemons_restart(hosts, two):
 
 def test_upgrade(hosts, debs, tmp_path, two):
     """A later build of the same version: slurmd's restart replaces the agent, while
-    jobs take turns."""
+    jobs take turns. A storm.conf of the old form counts."""
+    since = {host: len(log) for host, log in logs(hosts).items()}
     old = {node: hosts.agent(node) for node in NODES}
     assert all(old.values())
     for deb in debs.values():
@@ -313,6 +323,32 @@ def test_upgrade(hosts, debs, tmp_path, two):
             f"{AGENT} as it is now" in hosts.log(node)
     hosts.alternate(*two)
     assert sorted(jobs(hosts)) == sorted(two)
+    said = {host: log[since[host]:] for host, log in logs(hosts).items()}
+    assert said["ctl"].count("does not read") == 1, said["ctl"]
+    assert "write in place of these keys:\n" + NEW_FORM in said["ctl"], said["ctl"]
+    assert not [n for n in NODES if "does not read" in said[n]], said
+
+
+def test_new_form(hosts, two):
+    """storm check prints the lines; with them all is as it was."""
+    for job in two:
+        assert any("quantum=40ms" in word for word in shown(hosts, job)), \
+            shown(hosts, job)
+    done = hosts.run("ctl", ["storm", "check"], check=False)
+    assert done.stdout.endswith("\n" + NEW_FORM), done
+    since = len(ctl_log(hosts))
+    pids = [hosts.agent(node) for node in NODES]
+    hosts.configure(GANG_CONF, "Quantum=50\n" + NEW_FORM)
+    hosts.run("ctl", ["scontrol", "reconfigure"])
+    hosts.alternate(*two)
+    for job in two:
+        until(lambda: any("turns=1/2,quantum=40ms" in word
+                          for word in shown(hosts, job)),
+              lambda: f"the same turns for job {job}, not {shown(hosts, job)}")
+    assert [hosts.agent(node) for node in NODES] == pids
+    assert sorted(jobs(hosts)) == sorted(two)
+    log = ctl_log(hosts)[since:]
+    assert "does not read" not in log and "storm.conf:" not in log, log
 
 
 def test_back_to_whole_nodes(hosts, two):
