@@ -56,9 +56,8 @@ static long host_number(const char *path)
 		       -1;
 }
 
-/* A file of a process: its line that begins so, after that.  False: none. */
-static bool host_line_of(pid_t pid, const char *file, const char *begin,
-			 char *out, size_t size)
+bool host_line_of(pid_t pid, const char *file, const char *begin, char *out,
+		  size_t size)
 {
 	char path[64], line[LINE];
 	bool found = false;
@@ -87,9 +86,7 @@ static bool host_is_here(const char *pid)
 	return n < 0 || m < 0 || (n == m && !memcmp(own, its, (size_t) n));
 }
 
-/* A process with this name, or 0.  slurmd and the agent are root's: any user's may
- * have their names, too. */
-static pid_t host_daemon(const char *name)
+pid_t host_daemon(const char *name)
 {
 	DIR *all = opendir("/proc");
 	const struct dirent *e;

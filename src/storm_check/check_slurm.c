@@ -113,18 +113,26 @@ static void slurm_lines_read(const char *path, int depth)
 		fclose(f);
 }
 
-bool slurm_file_read(void)
+const char *slurm_file_find(void)
 {
 	const char *const known[] = { getenv("SLURM_CONF"),
 				      "/etc/slurm/slurm.conf",
 				      "/run/slurm/conf/slurm.conf",
 				      "/etc/slurm-llnl/slurm.conf" };
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-		if (!known[i] || access(known[i], R_OK))
-			continue;
-		slurm.path = strdup(known[i]);
-		slurm_lines_read(known[i], 0);
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (known[i] && !access(known[i], R_OK))
+			return known[i];
+	return NULL;
+}
+
+bool slurm_file_read(void)
+{
+	const char *path = slurm_file_find();
+
+	if (path) {
+		slurm.path = strdup(path);
+		slurm_lines_read(path, 0);
 		return slurm.path;
 	}
 	check_tell(

@@ -12,7 +12,9 @@
 /* Find and read the slurm.conf that Slurm's programs read here, with the files that
  * it includes.  False: there is none, which was told. */
 bool slurm_file_read(void);
-/* Its path, or NULL. */
+/* Where it is, or NULL.  It need not be read. */
+const char *slurm_file_find(void);
+/* The path of the one that was read, or NULL. */
 const char *slurm_file_path(void);
 /* A file beside it, or NULL.  The caller frees it. */
 char *slurm_file_beside(const char *name);

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "check_host.h"
 #include "check_job.h"
 #include "check_plugins.h"
+#include "check_rdma.h"
 #include "check_run.h"
 #include "check_slurm.h"
 #include "check_tell.h"
@@ -38,8 +40,10 @@ static const char usage[] =
 	"Exit status: 0 nothing is missing, 1 something is, 2 it could not check.\n";
 
 struct check_options {
-	const char *conf, *nodes;
-	bool job, quiet, verbs, report, for_verbs;
+	const char *conf, *nodes, *root;
+	const char *rail[RDMA_RAILS];
+	size_t rails;
+	bool job, quiet, verbs, report;
 };
 
 /* ------------------------------------------------------------------ storm.conf --- */
@@ -108,34 +112,53 @@ static void check_conf_read(const char *given, struct storm_conf *conf)
 	free(plugstack);
 }
 
-/* ---------------------------------------------------------------- other programs --- */
+/* ------------------------------------------------------------------------ verbs --- */
 
-/* check_verbs prints lines as this program does. */
-static void check_verbs_line(char *line)
+/* NAME or NAME:PORT; "": none. */
+static size_t check_rail(char (*out)[2 * RDMA_NAME], const char *device,
+			 unsigned int port)
 {
-	char *text = line + strcspn(line, " ");
-	char word[16];
-
-	snprintf(word, sizeof(word), "%.*s", (int) (text - line), line);
-	text += strspn(text, " ");
-	text[strcspn(text, "\n")] = '\0';
-	if (check_word_of(word) != CHECK_WORDS)
-		check_tell(check_word_of(word), "", "%s", text);
+	if (port)
+		snprintf(*out, sizeof(*out), "%s:%u", device, port);
+	else
+		snprintf(*out, sizeof(*out), "%s", device);
+	return **out != '\0';
 }
 
-static void check_verbs(const char *conf)
+/* The system below root. */
+static void check_verbs(const struct check_options *o, const char *root,
+			const char *path, const struct storm_conf *conf)
 {
-	const char *argv[] = { PKGLIBEXECDIR "/check_verbs", NULL, NULL };
-	char *option = NULL, *beside = NULL, last[512];
+	static struct rdma_host host; /* large */
+	char text[2][2 * RDMA_NAME];
+	const char *rail[] = { text[0], text[1] };
+	size_t n;
 
-	if (!conf)
-		conf = beside = slurm_file_beside("storm.conf");
-	if (conf && asprintf(&option, "--conf=%s", conf) > 0)
-		argv[1] = option;
-	check_run(argv, check_verbs_line, last, sizeof(last));
-	free(option);
+	n = check_rail(&text[0], conf->set.device, conf->set.ib_port);
+	n += check_rail(&text[n], conf->set.strobe_device,
+			conf->set.strobe_ib_port);
+	host.conf = path;
+	host.conf_there = !access(path, R_OK);
+	rdma_host_read(&host, root, o->rails ? o->rail : rail,
+		       o->rails ? o->rails : n, &conf->set);
+	rdma_judge(&host, &conf->set);
+}
+
+static void check_verbs_here(const struct check_options *o,
+			     const struct storm_conf *conf)
+{
+	const char *given = o->conf;
+	char *beside = given ? NULL : slurm_file_beside("storm.conf");
+
+	check_verbs(o, "",
+		    given  ? given :
+		    beside ? beside :
+			     "storm.conf",
+		    conf);
 	free(beside);
 }
+
+/* ---------------------------------------------------------------- other programs --- */
 
 static void check_nodes_line(char *line)
 {
@@ -206,8 +229,12 @@ static bool check_options_read(struct check_options *o, int argc, char **argv)
 			o->report = true;
 			break;
 		case 'd':
+			if (o->rails == RDMA_RAILS)
+				return false;
+			o->rail[o->rails++] = optarg;
+			break;
 		case 'r':
-			o->for_verbs = true;
+			o->root = optarg;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -215,22 +242,41 @@ static bool check_options_read(struct check_options *o, int argc, char **argv)
 		default:
 			return false;
 		}
-	return optind == argc && (!o->for_verbs || o->verbs) &&
+	return optind == argc &&
+	       (o->verbs ? !o->nodes : !o->rails && !o->root) &&
 	       (!o->job || o->nodes);
 }
 
-/* All options but --verbs are check_verbs' own. */
-static int check_become_verbs(int argc, char **argv)
+/* storm_check --verbs: of an image, too, whose Slurm does not run. */
+static int check_verbs_alone(const struct check_options *o,
+			     struct storm_conf *conf)
 {
-	char **to = argv;
+	const char *root = o->root && strcmp(o->root, "/") ? o->root : "";
+	const char *slurm = *root ? NULL : slurm_file_find();
+	const char *slash = slurm ? strrchr(slurm, '/') : NULL;
+	struct conf_sources from = { 0 };
+	char sys[PATH_MAX], path[PATH_MAX];
 
-	for (int i = 0; i < argc; i++)
-		if (strcmp(argv[i], "--verbs"))
-			*to++ = argv[i];
-	*to = NULL;
-	execv(PKGLIBEXECDIR "/check_verbs", argv);
-	perror("storm check: " PKGLIBEXECDIR "/check_verbs");
-	return USAGE;
+	snprintf(sys, sizeof(sys), "%s/sys", root);
+	if (access(sys, F_OK)) {
+		fprintf(stderr, "storm check: %s has no sys directory\n",
+			*root ? root : "/");
+		fputs(usage, stderr);
+		return USAGE;
+	}
+	if (o->conf)
+		snprintf(path, sizeof(path), "%s", o->conf);
+	else if (slash)
+		snprintf(path, sizeof(path), "%.*s/storm.conf",
+			 (int) (slash - slurm), slurm);
+	else
+		snprintf(path, sizeof(path), "%s/etc/slurm/storm.conf", root);
+	if (!access(path, R_OK))
+		from.path = path;
+	storm_conf_default(conf);
+	conf_read(&from, conf, NULL, check_conf_fault, NULL);
+	check_verbs(o, root, path, conf);
+	return check_tell_all(stdout, o->quiet) ? LACKS : FINE;
 }
 
 int main(int argc, char **argv)
@@ -244,7 +290,7 @@ int main(int argc, char **argv)
 		return USAGE;
 	}
 	if (o.verbs)
-		return check_become_verbs(argc, argv);
+		return check_verbs_alone(&o, &conf);
 	if (o.conf && access(o.conf, R_OK)) {
 		fprintf(stderr, "storm check: %s is not there\n", o.conf);
 		return USAGE;
@@ -257,7 +303,7 @@ int main(int argc, char **argv)
 	}
 	check_host(&conf);
 	if (conf.set.transport == STORM_TRANSPORT_VERBS)
-		check_verbs(o.conf);
+		check_verbs_here(&o, &conf);
 	if (o.report) {
 		check_job_report(&conf);
 		return FINE;

@@ -5,6 +5,7 @@ import re
 import pytest
 
 import vm
+from transfer import BUILD
 
 
 def good(commands):
@@ -43,7 +44,7 @@ def test_exit_codes_and_outputs(machines):
 def test_the_check_command(machines):
     """Nothing is missing on the first; what is removed from the last is
     reported."""
-    check = vm.TOP / "src/storm_check/check_verbs"
+    check = f"{BUILD}/src/storm_check/storm_check --verbs"
     first = machines.start(0, f"{check} -d $RXE_DEV")
     last = machines.start(machines.count - 1,
                           f"ip link set eth1 down; {check} -d rxe1; code=$?; "

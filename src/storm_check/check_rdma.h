@@ -1,0 +1,85 @@
+/*
+ * check_rdma.h - what Transport=verbs needs of this host: what is there, and what of
+ * it is missing, with the remedy.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_CHECK_RDMA_H
+#define STORM_CHECK_RDMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "src/libstorm/storm.h"
+
+#define RDMA_NAME 64
+#define RDMA_PORTS 32
+#define RDMA_RAILS 16
+#define RDMA_NETDEVS 16
+#define RDMA_PKEYS 256
+#define RDMA_NO_MODE ((mode_t) -1)
+
+/* A network interface of a port. */
+struct rdma_netdev {
+	char name[RDMA_NAME];
+	char address[RDMA_NAME]; /* IPv4; "": it has none, or is down */
+	long mtu;		 /* bytes; -1: unknown */
+	char gid[RDMA_NAME]; /* number of the address's RoCE v2 GID, or "" */
+};
+
+struct rdma_port {
+	char device[RDMA_NAME], port[RDMA_NAME];
+	uint16_t pkey; /* wanted; 0: none */
+	bool there;    /* the device has such a port */
+	/* the first lines of sysfs's files */
+	char state[RDMA_NAME], rate[RDMA_NAME], link[RDMA_NAME];
+	char sm_lid[RDMA_NAME];
+	uint16_t pkeys[RDMA_PKEYS];
+	size_t pkeys_n;
+	struct rdma_netdev netdev[RDMA_NETDEVS];
+	size_t netdevs;
+	char driver[RDMA_NAME];
+	bool provider;		/* of rdma_provider(driver): is it there? */
+	char uverbs[RDMA_NAME]; /* its device file; "": none */
+	mode_t uverbs_mode;	/* RDMA_NO_MODE: the file is not there */
+};
+
+/* Of memory that may be locked. */
+struct rdma_lock {
+	bool known, unlimited;
+	uint64_t kib;
+};
+
+struct rdma_host {
+	bool is_image; /* no processes of it were looked at */
+	const char *conf;
+	bool conf_there;
+	bool libibverbs, librdmacm;
+	bool device;			 /* is there any? */
+	const char *unknown[RDMA_RAILS]; /* rails that are nothing here */
+	size_t unknowns;
+	struct rdma_port port[RDMA_PORTS];
+	size_t ports;
+	mode_t rdma_cm_mode;
+	struct rdma_lock command, slurmd;
+	bool selinux;
+};
+
+/* The name of a driver's library in libibverbs, or NULL: not known here. */
+const char *rdma_provider(const char *driver);
+
+/* check_tell() all of it.  Pure. */
+void rdma_judge(const struct rdma_host *h, const struct storm_settings *set);
+
+/*
+ * Fill *h with the system below root, "" for this one.  rails are NAME or NAME:PORT,
+ * and live as long as *h; the second and later have set's StrobePKey.  Without any:
+ * every active port, or all ports.
+ */
+void rdma_host_read(struct rdma_host *h, const char *root,
+		    const char *const *rails, size_t n,
+		    const struct storm_settings *set);
+
+#endif
