@@ -33,7 +33,7 @@
 
 #define TO_PARENT 3
 #define END "."
-#define LIMIT (5 * STORM_SEC) /* slurm.conf's file system may not answer */
+#define LIMIT 5 /* s: slurm.conf's file system may not answer */
 #define BYTES_MAX (64 << 20)
 
 /* ------------------------------------------------------------------ the child --- */
@@ -184,11 +184,11 @@ static void node_list_bury(pid_t pid, uint64_t limit)
 		table.left = pid;
 }
 
-/* The children's words, and no answer. */
-static char *node_list_ask(void)
+/* The child's words, or NULL.  *late: there was no end within LIMIT. */
+static char *node_list_ask(bool *late)
 {
 	char *argv[] = { "storm_nodes", "--nodes", NULL }, *text;
-	uint64_t limit = storm_now() + LIMIT;
+	uint64_t limit = storm_now() + LIMIT * STORM_SEC;
 	int pair[2], to, rc;
 	struct child_fds fds = { .in = -1, .log = STDERR_FILENO };
 	pid_t pid;
@@ -204,6 +204,7 @@ static char *node_list_ask(void)
 	if (to >= 0)
 		close(to);
 	text = rc ? NULL : node_list_hear(pair[0], limit);
+	*late = !rc && !text && storm_now() >= limit;
 	close(pair[0]);
 	if (!rc)
 		node_list_bury(pid, limit);
@@ -214,17 +215,25 @@ bool node_list_renew(void)
 {
 	const struct storm_log_source all = { 0 };
 	char *text = NULL;
+	bool late;
 
 	if (table.left && waitpid(table.left, NULL, WNOHANG))
 		table.left = 0;
-	if (!table.left)
-		text = node_list_ask();
+	late = table.left;
+	if (!late)
+		text = node_list_ask(&late);
 	if (text && node_list_take(text))
 		return true;
 	xfree(text);
-	storm_log_from(
-		&all, STORM_LOG_ERROR,
-		"slurm.conf cannot be read again, and the nodes stay those of before: correct it, and it is read by itself");
+	if (late)
+		storm_log_from(
+			&all, STORM_LOG_ERROR,
+			"slurm.conf does not come within %d s, and the nodes stay those of before: is its file system slow, or does it hang?",
+			LIMIT);
+	else
+		storm_log_from(
+			&all, STORM_LOG_ERROR,
+			"slurm.conf cannot be read again, and the nodes stay those of before: correct it, and it is read by itself");
 	return false;
 }
 

@@ -33,16 +33,18 @@
 
 #define KEPT "slurm_conf"
 #define INCLUDE "include"
-#define LIMIT 4000 /* ms: slurm.conf's file system may not answer */
+#define LIMIT 4 /* s: slurm.conf's file system may not answer */
 
-/* What it says is shown if it fails, because this process says the same. */
-static bool slurm_conf_try(void)
+/* What it says is shown if it fails, because this process says the same.  *late: it
+ * has not failed, but there was no end within LIMIT. */
+static bool slurm_conf_try(bool *late)
 {
 	struct pollfd p = { .events = POLLIN };
 	int said = memfd_create("slurm.conf", MFD_CLOEXEC), status = -1;
 	pid_t pid = fork();
 	off_t from = 0;
 
+	*late = false;
 	if (!pid) {
 		if (said >= 0)
 			dup2(said, STDERR_FILENO);
@@ -50,8 +52,10 @@ static bool slurm_conf_try(void)
 	}
 	if (pid > 0) {
 		p.fd = pidfd_open(pid, 0);
-		if (p.fd >= 0 && poll(&p, 1, LIMIT) < 1)
+		if (p.fd >= 0 && poll(&p, 1, LIMIT * 1000) < 1) {
 			kill(pid, SIGKILL);
+			*late = true;
+		}
 		/* one that hangs in its file system does not die */
 		waitpid(pid, &status, p.fd < 0 || p.revents ? 0 : WNOHANG);
 		close(p.fd);
@@ -97,20 +101,24 @@ static char *slurm_conf_text(const char *path)
 char *slurm_conf_kept_init(const char *dir)
 {
 	char *path = xstrdup(getenv("SLURM_CONF")), *kept, *text = NULL;
+	bool late, kept_late;
 
 	if (!path) {
 		slurm_conf_init(NULL);
 		return NULL;
 	}
 	kept = xstrdup_printf("%s/" KEPT, dir);
-	if (slurm_conf_try()) {
+	if (slurm_conf_try(&late)) {
 		/* between the two: what is kept was good */
 		text = slurm_conf_text(path);
 		slurm_conf_init(NULL);
 	} else {
 		setenv("SLURM_CONF", kept, 1);
-		if (access(kept, R_OK) || !slurm_conf_try())
+		if (access(kept, R_OK) || !slurm_conf_try(&kept_late))
 			setenv("SLURM_CONF", path, 1);
+		else if (late)
+			error("slurm.conf does not come within %d s, and the last one that could be read counts until the next start: is its file system slow, or does it hang?",
+			      LIMIT);
 		else
 			error("slurm.conf cannot be read, and the last one that could counts until the next start: correct it");
 		slurm_conf_init(NULL);

@@ -7,6 +7,7 @@ import pathlib
 import re
 import shutil
 import signal
+import subprocess
 
 import pytest
 
@@ -383,6 +384,52 @@ def test_unfinished_edit_of_slurm_conf(lab, tmp_path):
         until(lambda: not unknown(), "the nodes to be forgotten", interval=0.5)
     finally:
         write(lab, old, "slurm.conf")
+
+
+#: who opens slurm.conf waits for this program, which has a lease of it
+HANG = """\
+import fcntl, os, shutil, signal, subprocess
+conf = "/etc/slurm/slurm.conf"
+shutil.copy(conf, "/tmp/hang")
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+f = open("/tmp/hang", "r+")
+fcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+subprocess.run(["mount", "--bind", "/tmp/hang", conf], check=True)
+print("ready", flush=True)
+input()
+subprocess.run(["umount", conf], check=True)
+"""
+
+
+def test_slurm_conf_that_does_not_come(lab, tmp_path):
+    """Its file system hangs: the messages blame no line. n2's next agent starts with
+    what is kept, and n1's goes on."""
+    build(tmp_path / "insider")
+    lab.put(tmp_path / "insider", "login", "/home/insider", 0o755)
+    n1, own = address(lab, "n1"), address(lab, "login")
+    since = {n: len(lab.log(n, "slurmd")) for n in lab.nodes}
+    were = {n: lab.pids(n, "agent") for n in lab.nodes}
+    hung = []
+    try:
+        for node in lab.nodes:
+            hung.append(lab.popen(["python3", "-c", HANG], host=node, cwd="/",
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+            assert hung[-1].stdout.readline() == b"ready\n"
+        lab.kill("n2", "agent")
+        lab.run(["/home/insider", "unknown", n1, n1, own, "4", "1"], user="other",
+                cwd="/tmp", check=True)
+        logged(lab, "n2", "slurmd", "slurm.conf does not come within 4 s, and the "
+               "last one that could be read counts", since["n2"])
+        logged(lab, "n1", "slurmd", "slurm.conf does not come within 5 s, and the "
+               "nodes stay", since["n1"])
+        until(lambda: lab.pids("n2", "agent") not in ([], were["n2"]),
+              "another agent")
+        assert lab.pids("n1", "agent") == were["n1"]
+    finally:
+        for one in hung:
+            one.communicate(b"\n")
+    for node in lab.nodes:
+        assert "cannot be read" not in lab.log(node, "slurmd")[since[node]:]
 
 
 def test_start_beside_an_unfinished_edit_of_slurm_conf(lab):
