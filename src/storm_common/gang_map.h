@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #include "gang_policy.h"
-#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/units.h"
 #include "src/libstorm/storm.h"
 
 /* The remote event of a map; not one of step_protocol.h's. */

@@ -7,13 +7,9 @@
 #ifndef STORM_CLOCK_H
 #define STORM_CLOCK_H
 
-#include <stdint.h>
 #include <time.h>
 
-#define STORM_US 1000ULL
-#define STORM_MS 1000000ULL
-#define STORM_SEC 1000000000ULL
-#define STORM_NEVER UINT64_MAX
+#include "units.h"
 
 /* CLOCK_MONOTONIC in ns. */
 static inline uint64_t storm_now(void)

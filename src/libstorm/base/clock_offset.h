@@ -26,7 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "clock.h"
+#include "units.h"
 
 #define CLOCK_OFFSET_WINDOW (250 * STORM_MS) /* at least, and */
 #define CLOCK_OFFSET_SAMPLES 16		     /* at least so many */
