@@ -6,7 +6,7 @@
 #include "policy.h"
 
 /* Flexible coscheduling has gang's rows and slots.  What differs is done by each
- * node alone (agent_gang_fill.c). */
+ * node alone (turns_fill.c). */
 static const struct policy *const policies[GANG_POLICIES] = {
 	[GANG_POLICY_GANG] = &policy_gang,
 	[GANG_POLICY_FLEXIBLE] = &policy_gang,

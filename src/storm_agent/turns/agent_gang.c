@@ -130,12 +130,18 @@ static int agent_gang_begin(struct agent *a)
 		goto fail;
 	}
 	g->host = g->page->host;
-	err = agent_strobe_start(g);
+	/* longer turns would keep a script's Slurm commands for too long */
+	g->turns = turns_create(slurm_conf.msg_timeout * STORM_SEC / 4);
+	err = g->turns ? agent_strobe_start(g) : ENOMEM;
 	if (err)
 		goto fail;
 	a->gang = g;
 	agent_gang_lock(g);
-	agent_gang_trace(g, GANG_BEGIN, NULL, getpid(), 0);
+	agent_gang_trace(g, &(struct gang_event) {
+				    .what = GANG_BEGIN,
+				    .a = getpid(),
+				    .slot = GANG_SLOT_ALL,
+			    });
 	agent_gang_unlock(g);
 	agent_gang_steps_list(g);
 	info("gang scheduling: steps are stopped by %s%s%s",
@@ -146,6 +152,7 @@ static int agent_gang_begin(struct agent *a)
 	     g->host.base);
 	return 0;
 fail:
+	turns_destroy(g->turns);
 	gang_trace_close(g->trace);
 	pthread_mutex_destroy(&g->lock);
 	xfree(g);
@@ -204,16 +211,14 @@ void agent_gang_stop(struct agent *a)
 	if (!g)
 		return;
 	agent_gang_lock(g);
-	agent_gang_open(g, GANG_WHY_CLOSED);
+	agent_gang_maps_end(g);
 	agent_gang_unlock(g);
 	agent_gang_doors_end(g);
 	agent_gang_steps_end(g);
 	agent_gang_waits_end(g);
 	agent_gang_left_end(g);
-	agent_gang_lock(g);
-	agent_gang_maps_end(g);
-	agent_gang_unlock(g);
 	agent_strobe_stop(g);
+	turns_destroy(g->turns);
 	gang_trace_close(g->trace);
 	pthread_mutex_destroy(&g->lock);
 	a->gang = NULL;
@@ -238,11 +243,7 @@ void agent_gang_session_close(struct agent_session *s)
 	agent_gang_lock(g);
 	g->session = NULL;
 	agent_gate_close(g);
-	agent_gang_open(g, GANG_WHY_CLOSED);
 	agent_gang_maps_end(g);
-	g->number = 0;
-	g->was_away = false;
-	memset(&g->agreed, 0, sizeof(g->agreed));
 	agent_gang_unlock(g);
 }
 

@@ -42,13 +42,12 @@ static struct gang_local *agent_gang_door_step(const struct agent_gang *g,
 }
 
 /* All tasks are there, and the record is: from now on it takes turns. */
-static void agent_gang_door_met(struct agent_gang *g, struct gang_local *l)
+static void agent_gang_door_met(struct agent_gang *g, struct gang_local *l,
+				uint64_t since)
 {
-	l->starting = false;
-	if (g->now)
-		agent_gang_apply(g);
-	else
-		agent_gang_step_continue(g, l, GANG_WHY_NOT_IN_MAP);
+	agent_gang_before(g);
+	turns_step_met(g->turns, l->turns, since, storm_now());
+	agent_gang_do(g);
 }
 
 void agent_gang_door_find(struct agent_gang *g, struct gang_local *l)
@@ -58,8 +57,11 @@ void agent_gang_door_find(struct agent_gang *g, struct gang_local *l)
 	while (d && d->root != l->step.root)
 		d = d->next;
 	l->door = d;
-	if (d && d->met)
-		agent_gang_door_met(g, l);
+	if (!d)
+		return;
+	turns_step_door(l->turns);
+	if (d->met)
+		agent_gang_door_met(g, l, d->met);
 }
 
 /* srun need not know of less than half a millisecond. */
@@ -88,8 +90,10 @@ static void agent_gang_door_take_out(struct agent_gang *g, struct gang_door *d)
 	struct gang_door **p;
 
 	agent_gang_lock(g);
-	if (l && l->door == d)
+	if (l && l->door == d) {
 		l->door = NULL;
+		turns_step_door_gone(l->turns);
+	}
 	for (p = &g->doors; *p != d; p = &(*p)->next)
 		;
 	*p = d->next;
@@ -109,7 +113,7 @@ static void agent_gang_door_ready(struct agent *a, struct agent_io *io,
 		agent_gang_lock(g);
 		d->met = storm_now();
 		if (l)
-			agent_gang_door_met(g, l);
+			agent_gang_door_met(g, l, d->met);
 		agent_gang_unlock(g);
 	}
 	if (events & (EPOLLHUP | EPOLLERR)) {

@@ -43,21 +43,23 @@ static bool agent_gang_held_stands(struct agent_gang *g, struct gang_local *l,
 				   uint64_t now)
 {
 	bool asks, stopped, settled;
+	uint64_t since;
 
 	agent_gang_lock(g);
-	asks = g->now && agent_gang_is_held(g, l) &&
-	       agent_gang_step_runs(g, l) != GANG_WHY_SCRIPT;
-	stopped = freezer_stopped(l->f);
+	asks = turns_step_must_stand(g->turns, l->turns);
+	stopped = turns_step_stands(l->turns);
+	since = turns_step_stopped_at(l->turns);
 	agent_gang_unlock(g);
 	if (!asks)
 		return true;
 	if (!stopped)
 		return false;
 	settled = agent_gang_held_settled(g, l);
-	if (!settled && now > l->stopped + SETTLES) {
+	if (!settled && now > since + SETTLES) {
 		agent_gang_lock(g);
-		if (freezer_stopped(l->f))
-			agent_gang_step_stop(g, l, true);
+		agent_gang_before(g);
+		turns_saw_doubt(g->turns, l->turns, true, storm_now());
+		agent_gang_do(g);
 		agent_gang_unlock(g);
 	}
 	return settled;
@@ -73,9 +75,8 @@ uint64_t agent_gang_held_look(struct agent_gang *g, uint64_t now)
 	if (now < g->held_at)
 		return g->held_at;
 	agent_gang_lock(g);
-	strobed = g->now;
-	newest = g->now == &g->known[0];
-	number = g->acted;
+	strobed = turns_strobed(g->turns, &newest);
+	number = turns_acted(g->turns);
 	opened = g->a->count.gang_opened;
 	agent_gang_unlock(g);
 	for (struct gang_local *l = g->steps; l; l = l->next)

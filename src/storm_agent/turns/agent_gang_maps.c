@@ -27,7 +27,6 @@
 /* SCHED_FIFO priority.  Below the strober's, which may share a CPU with an
  * agent and must send to the other nodes first.  Above the guards'. */
 #define PRIORITY 15
-#define NOBODY UINT32_MAX
 
 /* ------------------------------------------------------------- real time --- */
 
@@ -76,58 +75,20 @@ void agent_gang_report_missed(struct agent_gang *g)
 				 g->told_missed);
 }
 
-static uint32_t agent_gang_jobs_here(const struct gang_known *k)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < k->map.njobs; i++)
-		n += agent_gang_is_here(k, &k->map.jobs[i]);
-	return n;
-}
-
 /* Does the map hold a job here? */
-static bool agent_gang_holds(const struct gang_known *k)
+static bool agent_gang_holds(const struct gang_map *m, uint32_t zone,
+			     uint32_t self)
 {
-	for (uint32_t i = 0; k->there && i < k->map.njobs; i++)
-		if (agent_gang_is_here(k, &k->map.jobs[i]) &&
-		    gang_job_held(&k->map.jobs[i]))
+	for (uint32_t i = 0; i < m->njobs; i++)
+		if (m->jobs[i].zone == zone && gang_job_held(&m->jobs[i]) &&
+		    storm_idset_has(&m->jobs[i].nodes, self))
 			return true;
 	return false;
 }
 
-/* Record the map and each job's rows, so that the trace explains the slots. */
-static void agent_gang_trace_map(struct agent_gang *g,
-				 const struct gang_known *k, uint32_t jobs)
-{
-	struct gang_event e = {
-		.at = storm_now(),
-		.what = GANG_MAP,
-		.sequence = g->number,
-		.slot = g->now ? g->slot : GANG_SLOT_ALL,
-		.version = k->map.version,
-		.b = jobs,
-		.a = k->zone == NOBODY ? 0 : k->map.zones[k->zone].rows,
-	};
-
-	gang_trace_add(g->trace, &e);
-	e.what = GANG_JOB;
-	for (uint32_t i = 0; i < k->map.njobs; i++) {
-		const struct gang_job *j = &k->map.jobs[i];
-
-		if (!agent_gang_is_here(k, j))
-			continue;
-		e.job = j->job_id;
-		e.a = e.b = 0;
-		for (uint32_t row = 0; row < 64; row++)
-			if (storm_idset_has(&j->rows, row))
-				*(row < 32 ? &e.a : &e.b) |= 1u << (row % 32);
-		gang_trace_add(g->trace, &e);
-	}
-}
-
 void agent_gang_maps_bind(struct agent_gang *g)
 {
-	bool on = g->shared && !g->alone;
+	bool on = turns_alternates(g->turns);
 
 	if (on != g->realtime)
 		agent_gang_realtime(g, on);
@@ -135,26 +96,21 @@ void agent_gang_maps_bind(struct agent_gang *g)
 
 void agent_gang_maps_end(struct agent_gang *g)
 {
-	g->shared = g->holds = false;
+	agent_gang_before(g);
+	turns_close(g->turns, storm_now());
+	agent_gang_do(g);
+	g->holds = g->held = false;
 	agent_gang_realtime(g, false);
-	for (int i = 0; i < 2; i++) {
-		if (g->known[i].there)
-			gang_map_clear(&g->known[i].map);
-		g->known[i].there = false;
-	}
-	g->now = NULL;
 }
 
 void agent_gang_map(struct agent_gang *g, const void *buf, size_t len)
 {
-	struct gang_known *k = g->known, fresh = { .there = true };
-	struct gang_map old;
-	bool drop;
-	uint32_t jobs;
-	int err = gang_map_unpack(buf, len, &fresh.map);
+	struct gang_map map;
+	uint32_t self, zone;
+	int err = gang_map_unpack(buf, len, &map);
 
-	if (!err && storm_nm_self(g->a->nm, g->session->id, &fresh.self)) {
-		gang_map_clear(&fresh.map);
+	if (!err && storm_nm_self(g->a->nm, g->session->id, &self)) {
+		gang_map_clear(&map);
 		return;
 	}
 	if (err) {
@@ -166,28 +122,17 @@ void agent_gang_map(struct agent_gang *g, const void *buf, size_t len)
 	 * excluded, which cleared its variables */
 	agent_note_keep(g->a, g->session->id);
 	agent_gang_report_missed(g);
-	fresh.digest = gang_map_digest(buf, len);
-	fresh.zone = gang_map_zone(&fresh.map, fresh.self);
-	jobs = agent_gang_jobs_here(&fresh);
-	g->holds = agent_gang_holds(&k[0]) || agent_gang_holds(&fresh);
+	zone = gang_map_zone(&map, self);
+	g->holds = g->held;
+	g->held = agent_gang_holds(&map, zone, self);
+	g->holds |= g->held;
 	g->held_at = 0;
 	agent_gang_lock(g);
-	old = k[1].map;
-	drop = k[1].there;
-	k[1] = k[0];
-	k[0] = fresh;
-	/* strobes still name the previous map */
-	if (g->now)
-		g->now = g->now == &k[0] ? &k[1] : NULL;
-	g->a->count.gang_maps++;
-	agent_gang_trace_map(g, &k[0], jobs);
-	g->shared = jobs > 0;
-	g->alone = false;
-	agent_gang_realtime(g, g->shared);
-	if (!g->now)
-		agent_gang_open(g, GANG_WHY_UNKNOWN_MAP);
-	agent_gang_apply(g);
+	agent_gang_before(g);
+	turns_map(g->turns, &map, gang_map_digest(buf, len), zone, self,
+		  storm_now());
+	agent_gang_realtime(g, turns_shares(g->turns));
+	agent_gang_do(g);
 	agent_gang_unlock(g);
-	if (drop)
-		gang_map_clear(&old);
+	gang_map_clear(&map); /* of long ago */
 }

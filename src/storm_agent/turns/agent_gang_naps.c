@@ -44,6 +44,7 @@ struct gang_nap {
 };
 
 struct gang_naps {
+	uint64_t at; /* when the turn began */
 	uint32_t n;
 	struct gang_nap nap[THREADS];
 };
@@ -81,9 +82,7 @@ void agent_gang_naps_begin(struct gang_local *l)
 	for (uint32_t i = 0; i < n->n; i++)
 		n->nap[i].there =
 			agent_gang_nap_read(&n->nap[i], &n->nap[i].begun);
-	l->turn_woke = freezer_stopped(l->f);
-	l->turn_at = storm_now();
-	l->turn = 0;
+	n->at = storm_now();
 }
 
 /* ns that it was awake since the turn began.  False: it has not run since. */
@@ -108,25 +107,25 @@ static bool agent_gang_naps_stands(const struct gang_local *l, bool stood)
 /* To be continued is to run, and be it to fall asleep again.  So a thread that has
  * not run in a turn that began with that still waits to; in another turn it may as
  * well have slept. */
-void agent_gang_naps_end(struct gang_local *l, bool stood)
+void agent_gang_naps_end(struct gang_local *l, const struct turns_act *act)
 {
 	struct gang_naps *n = l->naps;
+	uint64_t turn = n && act->over > n->at ? act->over - n->at : 0;
 	uint64_t most = 0, ns, asleep;
 	bool exact = true;
 
-	l->turn_at = 0;
 	for (uint32_t i = 0; n && i < n->n; i++) {
 		if (!n->nap[i].there)
 			continue;
-		if (!agent_gang_nap_awake(&n->nap[i], &ns) && l->turn_woke)
+		if (!agent_gang_nap_awake(&n->nap[i], &ns) && act->woke)
 			return;
 		exact &= ns != 0;
 		most = storm_max(most, ns);
 	}
-	asleep = l->turn - storm_min(l->turn, most);
-	exact = exact && (asleep < l->turn / NOTHING ||
-			  agent_gang_naps_stands(l, stood));
-	gang_class_turn(&l->class, l->turn, asleep, exact);
+	asleep = turn - storm_min(turn, most);
+	exact = exact && (asleep < turn / NOTHING ||
+			  agent_gang_naps_stands(l, act->stood));
+	turns_slept(l->turns, turn, asleep, exact);
 }
 
 /* --------------------------------------------------------- in the main loop --- */
@@ -207,15 +206,15 @@ static bool agent_gang_naps_same(const struct gang_naps *a,
 static void agent_gang_naps_renew(struct agent_gang *g, struct gang_local *l)
 {
 	struct gang_naps *old = agent_gang_naps_find(g, l), *fresh = old;
+	bool anew;
 
 	agent_gang_lock(g);
-	if (!agent_gang_naps_same(fresh, l->naps)) {
+	anew = !agent_gang_naps_same(fresh, l->naps);
+	if (anew) {
 		old = l->naps;
 		l->naps = fresh;
-		l->turn_at = 0;
 	}
-	if (!l->naps)
-		l->class = (struct gang_class) { 0 };
+	turns_saw_threads(l->turns, l->naps, anew);
 	agent_gang_unlock(g);
 	agent_gang_naps_free(old);
 }
@@ -225,10 +224,10 @@ uint64_t agent_gang_naps_look(struct agent_gang *g, uint64_t now)
 {
 	uint64_t next = STORM_NEVER;
 
-	if (!g->shared || !agent_gang_is_flexible(&g->known[0]))
+	if (!turns_shares(g->turns) || !turns_is_flexible(g->turns))
 		return next;
 	for (struct gang_local *l = g->steps; l; l = l->next) {
-		if (!agent_gang_job_in(&g->known[0], l->step.job) ||
+		if (!turns_step_takes_turns(g->turns, l->turns) ||
 		    !freezer_can_fill(l->f))
 			continue;
 		if (now >= l->naps_at + LOOK) {

@@ -2,23 +2,21 @@
  * agent_gang_private.h - the state that the files of gang scheduling share:
  *
  *	agent_gang.c		starts and ends it
- *	agent_gang_maps.c	keeps the maps of turns
+ *	agent_gang_maps.c	takes the maps of turns
  *	agent_gang_steps.c	keeps the list of this node's steps
  *	agent_gang_doors.c	lets a step's tasks wait for its first turn
  *	agent_gang_left.c	removes the groups of steps that have ended
- *	agent_gang_turns.c	stops and continues steps
+ *	agent_gang_turns.c	does what turns.h decides
  *	agent_gang_held.c	tells the strober that held jobs stand
- *	agent_gang_fill.c	lets steps fill the gaps of others
  *	agent_gang_naps.c	finds who sleeps in its turns
- *	agent_gang_agreed.c	begins slots at the agreed time
  *	agent_gang_waits.c	finds whose ranks meet often
- *	agent_gang_bill.c	finds who pays for switches, with turns
  *	agent_gate.c		what the next one must know
  *	agent_strobe.c		the thread that takes strobes
  *
+ * Who stands, and why, is turns.h's alone; these files are its eyes and hands.
  * agent_gang.c calls the others.  Of them agent_strobe.c calls all above it but
  * steps, doors and held.  maps, steps, doors, held and gate call turns, which calls
- * none of them.
+ * naps.
  *
  * Two threads use this state: the main loop, and that of agent_strobe.c, which
  * has a real-time priority.  The lock lends its holder that priority.  It is
@@ -38,9 +36,7 @@
 
 #include "src/storm_agent/agent.h"
 #include "src/storm_agent/agent_session.h"
-#include "gang_agreed.h"
-#include "gang_class.h"
-#include "gang_grain.h"
+#include "turns.h"
 #include "src/gang/gang_page.h"
 #include "src/gang/gang_stand.h"
 #include "src/gang/gang_step.h"
@@ -67,50 +63,20 @@ struct gang_local {	    /* a step on this node */
 	struct gang_local *next;
 	char name[GANG_STEP_NAME];
 	struct gang_step step;
+	struct turns_step *turns; /* whether it stands, and why */
 	struct freezer *f;
 	struct gang_mark *mark;
-	uint64_t stopped, looked;	   /* when last; 0: never */
-	uint64_t stop_cost, continue_cost; /* mean CPU time of this agent */
-	uint32_t stops;			   /* how often it was stopped */
-	uint64_t grant_cost;		   /* for turns that were not its own */
-	bool outside;	/* it has run out of its turn in this slot */
-	uint64_t used;	/* CPU time, as that began */
-	uint64_t owes;	/* CPU time out of its turns, not paid yet */
-	bool gives_way; /* if it runs out of its turn: its job owes a turn */
-	uint64_t cost;	/* of a turn of its job, with what it owes */
-	uint32_t share; /* of its turns, which it skips: gang_bill.h */
-	bool skips;	/* pays with this turn */
-	bool fills;	/* has this turn of one that pays */
-	struct gang_class class;  /* does it sleep in its turns? */
+	uint64_t looked;	  /* when last; 0: never */
 	struct gang_naps *naps;	  /* its threads; NULL: not known */
 	uint64_t naps_at;	  /* when the main loop looked for them */
-	struct gang_grain grain;  /* do its ranks meet often? */
 	struct gang_waits *waits; /* the main loop's; NULL: not known */
-	uint64_t turn_at;	  /* when its turn began; 0: not measured */
-	uint64_t turn;		  /* ns; 0: it is not over */
-	bool turn_woke;		  /* it stood before it */
 	struct senders *senders;  /* asked whose signals wait */
 	uint64_t asked;		  /* when; as `busy` ends */
 	uint64_t busy;		/* how long looking at it took the last time */
-	bool granted;		/* runs for root's signal until its slot */
-	uint64_t granted_until; /* of a job that is held */
-	bool traced;		/* a debugger traces it */
-	bool attaching; /* a debugger waits for it to stop, and its job is held */
-	uint64_t attached; /* when that began */
-	bool has_srun;
-	bool starting;	/* not all tasks are past exec, or at the door */
-	uint64_t began; /* when it was found */
 	struct gang_door *door; /* NULL: there is none */
 	bool listed;		/* found by the listing under way */
 	bool told;		/* logged that it cannot be stopped */
 	bool told_traced;
-};
-
-struct gang_known { /* a map as received */
-	bool there;
-	struct gang_map map;
-	uint64_t digest;
-	uint32_t zone, self;
 };
 
 struct agent_strobe;
@@ -146,28 +112,16 @@ struct agent_gang {
 	struct gang_left *left; /* groups that could not be removed yet */
 	uint64_t left_at;	/* when to try again */
 	/* agent_gang_maps.c */
-	struct gang_known known[2]; /* [0] is the newest */
-	bool shared;		    /* in the newest map jobs share */
 	bool realtime, refused;
 	uint64_t told_missed; /* the main loop's */
 	/* agent_gang_held.c: the main loop's */
 	bool holds; /* the newest map, or the one before, holds a job here */
+	bool held;  /* the newest one does */
 	uint64_t held_at; /* when to look again */
 	/* agent_gang_turns.c */
-	const struct gang_known *now; /* the last strobe's map; NULL: none,
-					   and everything runs */
-	bool alone;		      /* the last strobe lets all jobs run */
-	uint32_t slot;
-	uint64_t told_version; /* last in the trace, as told_slot */
-	uint32_t told_slot;
-	uint64_t number, heard; /* number and time of the last strobe */
-	uint64_t turn;		/* number of the one by which the slot began */
-	struct gang_agreed agreed; /* which strobe waits for its time */
-	uint64_t silence;	   /* ns after which that strobe expires */
-	uint64_t acted; /* the last strobe by which steps stand or run */
+	struct turns *turns; /* who stands */
 	uint64_t slurmd_at;
 	bool slurmd_stands;
-	bool was_away;	/* count all strobes since as missed */
 	uint32_t freed; /* the page's, as last seen */
 };
 
@@ -194,82 +148,30 @@ static inline void agent_gang_news(struct agent_gang *g)
 	agent_gang_signal(g->news->fd);
 }
 
-/* True: by this map the job has this node. */
-static inline bool agent_gang_is_here(const struct gang_known *k,
-				      const struct gang_job *j)
-{
-	return j->zone == k->zone && storm_idset_has(&j->nodes, k->self);
-}
-
-/* The job, if it has this node in the map; else NULL. */
-static inline const struct gang_job *
-agent_gang_job_in(const struct gang_known *k, uint32_t job_id)
-{
-	const struct gang_job *j = k->there ? gang_map_job(&k->map, job_id) :
-					      NULL;
-
-	return j && agent_gang_is_here(k, j) ? j : NULL;
-}
-
-/* In shorter turns the gaps are as long as what starting and stopping a filler
- * costs. */
-#define AGENT_GANG_FILL (5 * STORM_MS)
-
-/* Is that the policy of this node's zone, by this map? */
-static inline bool agent_gang_is_flexible(const struct gang_known *k)
-{
-	const struct gang_zone *z = k->there && k->zone < k->map.nzones ?
-					    &k->map.zones[k->zone] :
-					    NULL;
-
-	return z && z->policy == GANG_POLICY_FLEXIBLE &&
-	       z->quantum >= AGENT_GANG_FILL;
-}
-
-/* True: its job is held by the last strobe's map, which is there. */
-static inline bool agent_gang_is_held(const struct agent_gang *g,
-				      const struct gang_local *l)
-{
-	const struct gang_job *j = agent_gang_job_in(g->now, l->step.job);
-
-	return j && gang_job_held(j);
-}
-
 /* agent_gang_turns.c: call all of these with the lock, and the next part's,
  * too, unless they say otherwise */
-/* Append an event of step l to the trace; NULL: of the node. */
-void agent_gang_trace(struct agent_gang *g, enum gang_what what,
-		      const struct gang_local *l, uint32_t a, uint32_t b);
-/* again: also if the step is stopped already, as some processes may run. */
-void agent_gang_step_stop(struct agent_gang *g, struct gang_local *l,
-			  bool again);
-/* Does nothing if the step is not stopped by us: Slurm may have suspended
- * it.  Tasks at its door go on. */
-void agent_gang_step_continue(struct agent_gang *g, struct gang_local *l,
-			      enum gang_why why);
+/* Before a call of turns.h that decides. */
+void agent_gang_before(struct agent_gang *g);
+/* After it: do what it has decided. */
+void agent_gang_do(struct agent_gang *g);
+/* Append an event to the trace. */
+void agent_gang_trace(struct agent_gang *g, const struct gang_event *e);
 /* Continue all steps; none stops until the next strobe. */
 void agent_gang_open(struct agent_gang *g, enum gang_why why);
-/* Stop and continue steps as the last strobe orders.  No-op without a
- * strobe. */
-void agent_gang_apply(struct agent_gang *g);
-/* Why the step runs by the last strobe, which is there; 0: it stands. */
-enum gang_why agent_gang_step_runs(struct agent_gang *g, struct gang_local *l);
-/* True: the job has a step on this node other than its batch script. */
-bool agent_gang_job_has_steps(const struct agent_gang *g, uint32_t job);
+/* Steps have come or gone. */
+void agent_gang_decide(struct agent_gang *g);
 /* A strobe, which is new, was received at that time: obey it, now or when its
  * slot begins. */
 void agent_gang_obey(struct agent_gang *g, uint64_t number, const void *buf,
 		     size_t len, uint64_t received);
-/* The map that a strobe names, or NULL. */
-const struct gang_known *agent_gang_map_meant(const struct agent_gang *g,
-					      const struct gang_strobe *s);
+/* Act by the strobe that waits, or by the plan, if its time has come. */
+void agent_gang_agreed(struct agent_gang *g);
+/* The thread has woken up so late for gang_agreed_awake(). */
+void agent_gang_woke(struct agent_gang *g, uint64_t late);
 /* False: no slurmd is connected, or it is stopped and cannot guard the steps. */
 bool agent_gang_slurmd_is_there(struct agent_gang *g, uint64_t now);
 /* Tell the guards whether jobs share this node. */
 void agent_gang_share(struct agent_gang *g, bool sharing);
-/* Begin a slot of that map, or go on with it, by the strobe of this number. */
-void agent_gang_begin_slot(struct agent_gang *g, const struct gang_known *k,
-			   uint32_t slot, uint64_t number);
 /* This process was stopped: continue all steps. */
 void agent_gang_return(struct agent_gang *g);
 /* Give the sign of life, and continue all steps if the last strobe has expired
@@ -279,49 +181,10 @@ uint64_t agent_gang_until(struct agent_gang *g, uint64_t now);
 /* When to check whether slurmd is stopped. */
 uint64_t agent_gang_slurmd_due(const struct agent_gang *g);
 
-/* agent_gang_agreed.c: with the lock */
-/* The thread has woken up so late for gang_agreed_awake(). */
-void agent_gang_agreed_woke(struct agent_gang *g, uint64_t late);
-/* Act by the strobe that waits, or by the plan, if its time has come. */
-void agent_gang_agreed_act(struct agent_gang *g, uint64_t now);
-
-/* agent_gang_bill.c: with the lock */
-/* Measure a switch by this thread's CPU time: before it, and after it with what the
- * first call returned.  Reading that clock is not cheap: of a step whose switches
- * are, only some are measured. */
-uint64_t agent_gang_bill_begin(const struct gang_local *l);
-void agent_gang_bill_end(uint64_t *mean, uint64_t begun);
-/* A signal of root's has brought it back out of its turn, and what it uses there
- * cannot be measured. */
-void agent_gang_bill_grant(const struct agent_gang *g, struct gang_local *l);
-/* It runs out of its turn, from now to the end of this slot. */
-void agent_gang_bill_outside(const struct agent_gang *g, struct gang_local *l);
-/* Everything runs: nothing is out of its turn any more. */
-void agent_gang_bill_open(struct gang_local *l);
-/* The step ends, and another one of its job owes what it does. */
-void agent_gang_bill_leave(struct agent_gang *g, const struct gang_local *l);
-/* A slot begins: find who pays with it, and who has it instead. */
-void agent_gang_bill_slot(struct agent_gang *g);
-
-/* agent_gang_fill.c: with the lock */
-/* True: in this slot steps out of their turn may fill gaps. */
-bool agent_gang_fill_may(const struct agent_gang *g);
-/* Such a step is to fill them: it computes, or nobody who does wants them. */
-bool agent_gang_fill_takes(const struct agent_gang *g,
-			   const struct gang_local *l);
-/* The step's own turn begins, just before it continues. */
-void agent_gang_fill_turn(struct gang_local *l);
-/* Its turn is over, it was stopped, and is to fill.  False: it is needed as it is,
- * to be measured. */
-bool agent_gang_fill_begins(struct gang_local *l);
-/* Note whose turn is over. */
-void agent_gang_fill_turns_over(struct agent_gang *g);
-
 /* agent_gang_naps.c: with the lock, unless they say otherwise */
-/* Measure a turn of a step, of l->turn_at and l->turn: it begins; it is over.  stood:
- * the step has stood since, and not only been told to. */
+/* Its turn begins; it is over: tell how long it slept. */
 void agent_gang_naps_begin(struct gang_local *l);
-void agent_gang_naps_end(struct gang_local *l, bool stood);
+void agent_gang_naps_end(struct gang_local *l, const struct turns_act *act);
 /* The main loop's, without the lock: find the threads of steps that are to be
  * measured.  Returns when to look again. */
 uint64_t agent_gang_naps_look(struct agent_gang *g, uint64_t now);

@@ -41,11 +41,6 @@
 #define LOOK_PART 16		   /* a look may take this part of the time */
 #define LOOK_ANSWER (2 * STORM_MS) /* until senders.h has one */
 #define LOOK_RARELY (1000 * STORM_MS) /* a stopped step's later checks */
-/* So long a held job's step runs to handle a signal. */
-#define HELD_GRANT (100 * STORM_MS)
-/* ... or to stop for a debugger, and how often. */
-#define ATTACH (100 * STORM_MS)
-#define ATTACH_AGAIN (200 * STORM_MS)
 
 /* ----------------------------------------------------------- come and go --- */
 
@@ -63,12 +58,13 @@ static void agent_gang_step_forget(struct agent_gang *g, struct gang_local *l)
 	for (p = &g->steps; *p != l; p = &(*p)->next)
 		;
 	*p = l->next;
-	agent_gang_step_continue(g, l, GANG_WHY_NOT_IN_MAP);
+	agent_gang_before(g);
+	turns_step_end(g->turns, l->turns, storm_now());
+	agent_gang_do(g);
+	turns_step_free(g->turns, l->turns);
 	/* its guards have the mark */
 	if (freezer_held(l->f))
 		g->page->stopped--;
-	agent_gang_bill_leave(g, l);
-	agent_gang_trace(g, GANG_GONE, l, 0, 0);
 	agent_gang_unlock(g);
 	senders_stop(l->senders);
 	agent_gang_naps_free(l->naps);
@@ -78,10 +74,10 @@ static void agent_gang_step_forget(struct agent_gang *g, struct gang_local *l)
 	agent_io_close(&g->a->ios, &l->io);
 }
 
-static void agent_gang_apply_now(struct agent_gang *g)
+static void agent_gang_decide_now(struct agent_gang *g)
 {
 	agent_gang_lock(g);
-	agent_gang_apply(g);
+	agent_gang_decide(g);
 	agent_gang_unlock(g);
 }
 
@@ -103,7 +99,7 @@ static void agent_gang_stepd_gone(struct agent *a, struct agent_io *io,
 	(void) events;
 	gang_step_remove(a->gang->dir, l->name);
 	agent_gang_step_end(a->gang, l);
-	agent_gang_apply_now(a->gang);
+	agent_gang_decide_now(a->gang);
 }
 
 static struct gang_local *agent_gang_step_find(struct agent_gang *g,
@@ -137,33 +133,50 @@ static void agent_gang_step_refused(struct agent_gang *g, struct gang_local *l,
 	xfree(l);
 }
 
+/* False and errno. */
+static bool agent_gang_step_watch(struct agent_gang *g, struct gang_local *l)
+{
+	l->f = gang_step_open(&l->step);
+	l->mark = l->f ? gang_mark_open(g->dir, l->name) : NULL;
+	l->io.fd = l->mark ? pidfd_open(l->step.root, 0) : -1;
+	/* check after pidfd_open(): another process may have got the pid */
+	return l->io.fd >= 0 && gang_step_alive(&l->step) &&
+	       !agent_io_add(&g->a->ios, &l->io, EPOLLIN);
+}
+
 static void agent_gang_step_add(struct agent_gang *g, const char *name,
 				const struct gang_step *s)
 {
 	struct gang_local *l = xmalloc(sizeof(*l));
+	struct turns_step_info is = {
+		.job = s->job,
+		.step = s->step,
+		.kind = s->kind,
+		.script = s->script,
+		.starting = s->kind != FREEZER_SIGNALS,
+		.measured = s->kind == FREEZER_V2,
+		.owner = l,
+	};
 
 	strlcpy(l->name, name, sizeof(l->name));
 	l->step = *s;
 	l->listed = true;
-	l->starting = s->kind != FREEZER_SIGNALS;
-	l->began = storm_now();
 	l->io.ready = agent_gang_stepd_gone;
 	l->io.release = agent_gang_io_release;
-	l->f = gang_step_open(s);
-	l->mark = l->f ? gang_mark_open(g->dir, name) : NULL;
-	l->io.fd = l->mark ? pidfd_open(s->root, 0) : -1;
-	/* check after pidfd_open(): another process may have got the pid */
-	if (l->io.fd < 0 || !gang_step_alive(s) ||
-	    agent_io_add(&g->a->ios, &l->io, EPOLLIN)) {
+	if (!agent_gang_step_watch(g, l)) {
 		agent_gang_step_refused(g, l, errno);
 		return;
 	}
-	l->has_srun = s->script && freezer_has(l->f, "srun");
+	is.can_fill = freezer_can_fill(l->f);
+	is.has_srun = s->script && freezer_has(l->f, "srun");
 	agent_gang_lock(g);
+	agent_gang_before(g);
+	l->turns = turns_step_add(g->turns, &is, storm_now());
+	if (!l->turns)
+		fatal("gang: no memory for step %s", name);
 	l->next = g->steps;
 	g->steps = l;
-	g->a->count.gang_steps++;
-	agent_gang_trace(g, GANG_STEP, l, s->kind, s->script);
+	agent_gang_do(g);
 	agent_gang_door_find(g, l);
 	agent_gang_unlock(g);
 }
@@ -222,7 +235,7 @@ void agent_gang_steps_list(struct agent_gang *g)
 		if (!l->listed)
 			agent_gang_step_unlisted(g, l);
 	}
-	agent_gang_apply_now(g);
+	agent_gang_decide_now(g);
 }
 
 void agent_gang_steps(struct agent *a)
@@ -286,20 +299,6 @@ static unsigned int agent_gang_step_read(struct agent_gang *g,
 	return wants;
 }
 
-/* Locked.  A task in a frozen group of version 2 does not stop for a debugger that
- * attaches.  So a held job's step runs until it has, if it does at all. */
-static void agent_gang_step_attach(struct gang_local *l, bool awaited)
-{
-	uint64_t now = storm_now();
-
-	if (!awaited || (l->attaching && now > l->attached + ATTACH)) {
-		l->attaching = false;
-	} else if (now > l->attached + ATTACH_AGAIN) {
-		l->attaching = true;
-		l->attached = now;
-	}
-}
-
 /* Reasons not to stop the step (FREEZER_*), without FREEZER_TRACED if
  * GangDebug=no.  If its job is held a debugger looks at it as it stands. */
 static unsigned int agent_gang_step_wants(struct agent_gang *g,
@@ -309,22 +308,24 @@ static unsigned int agent_gang_step_wants(struct agent_gang *g,
 	bool held, awaited;
 
 	agent_gang_lock(g);
-	held = g->now && agent_gang_is_held(g, l);
+	held = turns_step_is_held(g->turns, l->turns);
 	agent_gang_unlock(g);
-	if (!g->a->conf.gang_debug && !held)
-		wants &= ~FREEZER_TRACED;
 	awaited = held && wants & FREEZER_TRACED &&
 		  l->step.kind == FREEZER_V2 && freezer_awaited(l->f);
 	agent_gang_lock(g);
-	l->traced = wants & FREEZER_TRACED;
-	agent_gang_step_attach(l, awaited);
+	agent_gang_before(g);
+	turns_saw_tracer(g->turns, l->turns, wants & FREEZER_TRACED, awaited,
+			 g->a->conf.gang_debug, storm_now());
+	agent_gang_do(g);
+	if (!turns_step_is_traced(l->turns))
+		wants &= ~FREEZER_TRACED;
 	agent_gang_unlock(g);
-	if (held)
-		return l->attaching ? wants : wants & ~FREEZER_TRACED;
-	if (l->traced && !l->told_traced)
+	if (held || !(wants & FREEZER_TRACED))
+		return wants;
+	if (!l->told_traced)
 		info("gang: a debugger traces step %s, which takes no turns meanwhile (GangDebug in storm.conf)",
 		     l->name);
-	l->told_traced |= l->traced;
+	l->told_traced = true;
 	return wants;
 }
 
@@ -332,13 +333,9 @@ static unsigned int agent_gang_step_wants(struct agent_gang *g,
 static void agent_gang_step_grant(struct agent_gang *g, struct gang_local *l)
 {
 	agent_gang_lock(g);
-	if (freezer_stopped(l->f)) {
-		if (!l->granted)
-			agent_gang_bill_grant(g, l);
-		l->granted = true;
-		l->granted_until = storm_now() + HELD_GRANT;
-		agent_gang_step_continue(g, l, GANG_WHY_SIGNAL);
-	}
+	agent_gang_before(g);
+	turns_saw_signal(g->turns, l->turns, storm_now());
+	agent_gang_do(g);
 	agent_gang_unlock(g);
 }
 
@@ -376,26 +373,29 @@ static void agent_gang_step_hear(struct agent_gang *g, struct gang_local *l,
 	l->senders = NULL;
 }
 
+/* It could not be continued, or has processes that run though it stands. */
+static void agent_gang_step_doubt(struct agent_gang *g, struct gang_local *l,
+				  bool others)
+{
+	agent_gang_lock(g);
+	agent_gang_before(g);
+	turns_saw_doubt(g->turns, l->turns, others, storm_now());
+	agent_gang_do(g);
+	agent_gang_unlock(g);
+}
+
 /* Continue a stopped step if it has a reason. */
 static void agent_gang_step_look_at(struct agent_gang *g, struct gang_local *l)
 {
 	unsigned int wants;
 
-	agent_gang_lock(g);
-	/* no strobe holds, and it could not be continued */
-	if (!g->now)
-		agent_gang_step_continue(g, l, GANG_WHY_NOT_IN_MAP);
-	agent_gang_unlock(g);
+	agent_gang_step_doubt(g, l, false);
 	wants = agent_gang_step_wants(g, l);
 	/* of one that is traced nobody else can ask who sent it */
-	if (wants & FREEZER_SIGNALLED && !l->traced)
+	if (wants & FREEZER_SIGNALLED && !(wants & FREEZER_TRACED))
 		agent_gang_step_signalled(g, l);
-	agent_gang_lock(g);
-	if (wants & FREEZER_TRACED)
-		agent_gang_step_continue(g, l, GANG_WHY_DEBUGGER);
-	if (freezer_stopped(l->f) && l->step.kind == FREEZER_SIGNALS)
-		agent_gang_step_stop(g, l, true); /* stop new processes */
-	agent_gang_unlock(g);
+	if (l->step.kind == FREEZER_SIGNALS) /* new processes */
+		agent_gang_step_doubt(g, l, true);
 }
 
 /* When to check a step next.  A script may start srun, and a debugger may
@@ -406,14 +406,14 @@ static uint64_t agent_gang_step_look_due(const struct agent_gang *g,
 	uint64_t least = storm_max(LOOK_EVERY, LOOK_PART * l->busy);
 	uint64_t soon = l->looked + least;
 	uint64_t rarely = l->looked + storm_max(LOOK_RARELY, least);
-	uint64_t stands = l->stopped + LOOK_EVERY;
+	uint64_t stands = turns_step_stopped_at(l->turns) + LOOK_EVERY;
 
-	if (l->senders || l->attaching)
+	if (l->senders || turns_step_attaches(l->turns))
 		return l->looked + LOOK_ANSWER;
-	if (l->traced ||
-	    (l->step.script && !agent_gang_job_has_steps(g, l->step.job)))
+	if (turns_step_is_traced(l->turns) ||
+	    (l->step.script && !turns_job_has_steps(g->turns, l->step.job)))
 		return soon;
-	if (!freezer_stopped(l->f))
+	if (!turns_step_stands(l->turns))
 		return STORM_NEVER;
 	return storm_min(storm_max(stands, soon), rarely);
 }
@@ -425,12 +425,12 @@ static void agent_gang_step_look_now(struct agent_gang *g, struct gang_local *l)
 	if (l->step.script) {
 		has_srun = freezer_has(l->f, "srun");
 		agent_gang_lock(g);
-		l->has_srun = has_srun;
+		turns_saw_srun(l->turns, has_srun);
 		agent_gang_unlock(g);
 	}
-	if (freezer_stopped(l->f))
+	if (turns_step_stands(l->turns))
 		agent_gang_step_look_at(g, l);
-	else if (l->traced)
+	else if (turns_step_is_traced(l->turns))
 		agent_gang_step_wants(g, l);
 }
 
@@ -455,7 +455,7 @@ static uint64_t agent_gang_steps_look_next(struct agent_gang *g)
 	agent_gang_lock(g);
 	for (struct gang_local *l = g->steps; l; l = l->next) {
 		next = storm_min(next, agent_gang_step_look_due(g, l));
-		traced |= l->traced;
+		traced |= turns_step_is_traced(l->turns);
 	}
 	g->traced = traced;
 	g->look_at = next;
@@ -479,6 +479,6 @@ uint64_t agent_gang_steps_look(struct agent_gang *g, uint64_t now)
 		any = true;
 	}
 	if (any)
-		agent_gang_apply_now(g);
+		agent_gang_decide_now(g);
 	return agent_gang_steps_look_next(g);
 }

@@ -98,11 +98,9 @@ void agent_gang_waits_look(struct agent_gang *g, struct gang_local *l)
 	if (!w || !wait_page_sum(w->fd, &now))
 		return;
 	agent_gang_lock(g);
-	if (now.waits != w->last.waits || !freezer_held(l->f))
-		gang_grain_add(&l->grain, now.waits - w->last.waits,
-			       now.computed - w->last.computed,
-			       now.waited - w->last.waited,
-			       now.ran - w->last.ran);
+	turns_saw_waits(l->turns, now.waits - w->last.waits,
+			now.computed - w->last.computed,
+			now.waited - w->last.waited, now.ran - w->last.ran);
 	agent_gang_unlock(g);
 	w->last = now;
 }

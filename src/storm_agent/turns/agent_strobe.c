@@ -166,8 +166,8 @@ static void agent_strobe_act(struct agent_strobe *s)
 	uint64_t due, awake;
 
 	agent_gang_lock(g);
-	due = gang_agreed_due(&g->agreed);
-	awake = gang_agreed_awake(&g->agreed);
+	due = gang_agreed_due(turns_agreed_time(g->turns));
+	awake = gang_agreed_awake(turns_agreed_time(g->turns));
 	agent_gang_unlock(g);
 	if (storm_now() < awake)
 		return;
@@ -175,7 +175,7 @@ static void agent_strobe_act(struct agent_strobe *s)
 		;
 	agent_gang_lock(g);
 	if (!agent_strobe_is_back(s))
-		agent_gang_agreed_act(g, storm_now());
+		agent_gang_agreed(g);
 	agent_gang_unlock(g);
 }
 
@@ -204,7 +204,7 @@ static bool agent_strobe_may_be_deaf(const struct agent_strobe *s, uint64_t now)
 {
 	return s->steered && !s->muted &&
 	       !(s->strobe.relay && s->taker.gate.children) &&
-	       gang_agreed_deaf(&s->a->gang->agreed, now);
+	       gang_agreed_deaf(turns_agreed_time(s->a->gang->turns), now);
 }
 
 /* It has slept until its alarm.  Before it does anything: how late is it? */
@@ -216,7 +216,7 @@ static void agent_strobe_woke(struct agent_strobe *s)
 	if (now < s->alarm)
 		return;
 	agent_gang_lock(g);
-	agent_gang_agreed_woke(g, now - s->alarm);
+	agent_gang_woke(g, now - s->alarm);
 	agent_gang_unlock(g);
 }
 
@@ -232,7 +232,7 @@ static uint64_t agent_strobe_tick(struct agent_strobe *s, uint64_t now)
 		next = agent_gang_until(g, now);
 		if (next != STORM_NEVER && g->page->stopped)
 			next = storm_min(next, agent_gang_slurmd_due(g));
-		s->alarm = gang_agreed_awake(&g->agreed);
+		s->alarm = gang_agreed_awake(turns_agreed_time(g->turns));
 		next = storm_min(next, s->alarm);
 		s->deaf = next == s->alarm && agent_strobe_may_be_deaf(s, now);
 		next = storm_max(next, 1);
