@@ -46,7 +46,7 @@ struct rdma_port {
 	mode_t uverbs_mode;	/* RDMA_NO_MODE: the file is not there */
 };
 
-/* Of memory that may be locked. */
+/* The limit of memory that may be locked. */
 struct rdma_lock {
 	bool known, unlimited;
 	uint64_t kib;

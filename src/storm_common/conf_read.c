@@ -408,7 +408,7 @@ static char *conf_new_lines(const struct storm_gang_conf *g)
 	return lines;
 }
 
-/* Of the first `old` entries, those that a line has replaced: "NAME, NAME". */
+/* Those of the first `old` entries that a line has replaced: "NAME, NAME". */
 static char *conf_replaced(const struct storm_gang_conf *g, uint32_t old)
 {
 	char *names = NULL;

@@ -24,7 +24,8 @@
 /* If a step still moves so long after it was stopped, somebody else continued it. */
 #define SETTLES (200 * STORM_MS)
 
-/* With signals the list of processes belongs to who stops them, too. */
+/* With signals the list of processes belongs to the thread that stops them,
+ * too. */
 static bool agent_gang_held_settled(struct agent_gang *g, struct gang_local *l)
 {
 	bool lock = l->step.kind == FREEZER_SIGNALS, settled;

@@ -28,7 +28,7 @@
 #include "agent_gang_private.h"
 #include "src/libstorm/base/minmax.h"
 
-#define THREADS 64 /* of a step with more nobody fills the turns */
+#define THREADS 64 /* nobody fills the turns of a step with more */
 #define LOOK (300 * STORM_MS)
 #define NOTHING 32 /* 1/32 of a turn asleep is as good as none */
 
@@ -174,7 +174,8 @@ static struct gang_naps *agent_gang_naps_find(struct agent_gang *g,
 	size_t count = 0;
 	pid_t *pids;
 
-	/* the list of signals' processes belongs to who stops them, too */
+	/* the list of signals' processes belongs to the thread that stops them,
+	 * too */
 	if (lock)
 		agent_gang_lock(g);
 	good = !freezer_pids(l->f, &pids, &count);

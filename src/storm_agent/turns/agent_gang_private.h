@@ -13,10 +13,10 @@
  *	agent_gate.c		what the next one must know
  *	agent_strobe.c		the thread that takes strobes
  *
- * Who stands, and why, is turns.h's alone; these files are its eyes and hands.
- * agent_gang.c calls the others.  Of them agent_strobe.c calls all above it but
- * steps, doors and held.  maps, steps, doors, held and gate call turns, which calls
- * naps.
+ * turns.h alone decides which steps stand, and why; these files are its eyes
+ * and hands.  agent_gang.c calls the others.  agent_strobe.c calls all of them
+ * above it but steps, doors and held.  maps, steps, doors, held and gate call
+ * turns, which calls naps.
  *
  * Two threads use this state: the main loop, and that of agent_strobe.c, which
  * has a real-time priority.  The lock lends its holder that priority.  It is
@@ -119,7 +119,7 @@ struct agent_gang {
 	bool held;  /* the newest one does */
 	uint64_t held_at; /* when to look again */
 	/* agent_gang_turns.c */
-	struct turns *turns; /* who stands */
+	struct turns *turns; /* which steps stand */
 	uint64_t slurmd_at;
 	bool slurmd_stands;
 	uint32_t freed; /* the page's, as last seen */

@@ -284,7 +284,7 @@ void agent_gang_groups_clear(const char *base)
 
 /* ------------------------------------------------------------------ look --- */
 
-/* The list of signals' processes belongs to who stops them, too. */
+/* The list of signals' processes belongs to the thread that stops them, too. */
 static unsigned int agent_gang_step_read(struct agent_gang *g,
 					 struct gang_local *l)
 {
@@ -391,7 +391,7 @@ static void agent_gang_step_look_at(struct agent_gang *g, struct gang_local *l)
 
 	agent_gang_step_doubt(g, l, false);
 	wants = agent_gang_step_wants(g, l);
-	/* of one that is traced nobody else can ask who sent it */
+	/* nobody else can ask who sent it to one that is traced */
 	if (wants & FREEZER_SIGNALLED && !(wants & FREEZER_TRACED))
 		agent_gang_step_signalled(g, l);
 	if (l->step.kind == FREEZER_SIGNALS) /* new processes */

@@ -17,7 +17,7 @@ void agent_poll_stop(struct agent *a);
  * (ns) later. */
 void agent_poll_expect(struct agent *a, uint64_t heard, uint64_t quantum);
 
-/* Who takes strobes waits for this descriptor, too; -1: none. */
+/* The thread that takes strobes waits for this descriptor, too; -1: none. */
 int agent_poll_fd(const struct agent *a);
 /* It is readable: call serve(arg) until a strobe has come, or is late. */
 void agent_poll_wait(struct agent *a, void (*serve)(void *arg), void *arg);

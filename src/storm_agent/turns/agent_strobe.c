@@ -8,12 +8,13 @@
  * this node, and whatever keeps the main loop busy, a strobe does not wait for
  * it, and the jobs lose no more than their share of a CPU.
  *
- * Of the main loop's state the thread has a copy, the gate (strobe.h): the
- * owner whose strobes count, and the tree children.  The main loop brings it up
- * to date each time before it reads datagrams (agent_gang_exchange()).  A
- * strobe that the kernel does not know as one comes to the main loop, as the
- * first one of an owner does.  If its seal is good and its number new, the main
- * loop obeys it, and has the kernel pass the next ones from there to the thread.
+ * The thread has a copy of a part of the main loop's state, the gate
+ * (strobe.h): the owner whose strobes count, and the tree children.  The main
+ * loop brings it up to date each time before it reads datagrams
+ * (agent_gang_exchange()).  A strobe that the kernel does not know as one comes
+ * to the main loop, as the first one of an owner does.  If its seal is good and
+ * its number new, the main loop obeys it, and has the kernel pass the next ones
+ * from there to the thread.
  *
  * Some networks have no such socket (verbs).  Then the main loop takes all
  * strobes, and has the priority.

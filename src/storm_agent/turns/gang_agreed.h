@@ -74,9 +74,9 @@ uint64_t gang_agreed_awake(const struct gang_agreed *g);
 void gang_agreed_woke(struct gang_agreed *g, uint64_t late, uint64_t max);
 
 /*
- * Take what is due: the strobe that waited, or what the last one planned.  Of
- * *out only zone, slot, version and digest count, and *number is the strobe's,
- * or what the next one's is likely to be.  *by_plan: no strobe has said so.
+ * Take what is due: the strobe that waited, or what the last one planned.  Only
+ * zone, slot, version and digest of *out count, and *number is the strobe's, or
+ * what the next one's is likely to be.  *by_plan: no strobe has said so.
  * False: nothing is due.
  */
 bool gang_agreed_take(struct gang_agreed *g, uint64_t now,

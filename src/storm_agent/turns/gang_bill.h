@@ -21,9 +21,9 @@
 #define GANG_BILL_PARTS 1024
 
 /*
- * Of GANG_BILL_PARTS turns, how many it skips: never all.  cost: what one turn of
- * it costs, in ns; cheapest: the same of the cheapest job on the node.  An eighth
- * of the quantum more than that is free.
+ * How many of GANG_BILL_PARTS turns it skips: never all.  cost: what one turn
+ * of it costs, in ns; cheapest: the same of the cheapest job on the node.  An
+ * eighth of the quantum more than that is free.
  */
 unsigned int gang_bill_share(uint64_t cost, uint64_t cheapest,
 			     uint64_t quantum);

@@ -8,9 +8,9 @@
 #define PROBE 16 /* turns that are not exact, in a row, of a sleeper */
 #define SOON 2	 /* asleep for 1/2 of one turn */
 #define BEGIN_TURNS 4
-#define BEGIN 10 /* ... for 1/10 of these turns */
+#define BEGIN 10 /* asleep for 1/10 of BEGIN_TURNS */
 #define END_TURNS 8
-#define END 20 /* ... for less than 1/20 */
+#define END 20 /* asleep for less than 1/20 of END_TURNS */
 
 static void gang_class_judge(struct gang_class *c, bool sleeps)
 {

@@ -4,7 +4,7 @@
  * its turns for itself; the gaps of one that does can be filled by others.
  *
  * The measure is time asleep, not time on a CPU: foreign load lowers the latter.
- * Of a step it is that of the thread that sleeps least.  No Slurm header, no I/O.
+ * A step's is that of the thread that sleeps least.  No Slurm header, no I/O.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -7,7 +7,7 @@
  * So storm_sim and the tests drive what the agent runs.  Times are ns of one monotonic
  * clock, and `now` never goes back.  Any thread may call, one at a time.
  *
- * Whoever calls has to do the acts, in their order, and to tell what came of them:
+ * The caller has to do the acts, in their order, and to tell what came of them:
  *
  *	turns_strobe(t, ...);
  *	do {
@@ -50,8 +50,8 @@ enum turns_verb {
 	TURNS_START, /* its tasks, which wait before exec, go on */
 	TURNS_USE,   /* tell the CPU time that it has used: turns_used() */
 	TURNS_LOOK,  /* is it still before exec?  If not: turns_started() */
-	TURNS_BEGIN, /* its turn is measured from now on ... */
-	TURNS_END,   /* ... it is over: tell turns_slept() */
+	TURNS_BEGIN, /* its turn is measured from now on */
+	TURNS_END,   /* its turn is over: tell turns_slept() */
 };
 
 struct turns_act {
@@ -172,7 +172,7 @@ bool turns_step_is_traced(const struct turns_step *s);
 bool turns_step_attaches(const struct turns_step *s);
 /* Its job is held by the last strobe's map. */
 bool turns_step_is_held(const struct turns *t, const struct turns_step *s);
-/* ... and it must stand: a held job's script may run for its steps. */
+/* It is held and must stand: a held job's script may run for its steps. */
 bool turns_step_must_stand(const struct turns *t, const struct turns_step *s);
 bool turns_step_takes_turns(const struct turns *t, const struct turns_step *s);
 bool turns_job_has_steps(const struct turns *t, uint32_t job);

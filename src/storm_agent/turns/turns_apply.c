@@ -150,7 +150,7 @@ static void turns_note_slot(struct turns *t)
 	turns_note(t, GANG_SLOT, NULL, 0, 0);
 }
 
-/* Find who pays with this turn. */
+/* Find the job that pays with this turn. */
 static void turns_slot_begins(struct turns *t)
 {
 	turns_note_slot(t);

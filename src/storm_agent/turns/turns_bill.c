@@ -137,7 +137,7 @@ static uint64_t turns_bill_of(const struct turns_step *s)
 	       s->grant_cost;
 }
 
-/* Of all of the job's steps here. */
+/* The cost of all of the job's steps here. */
 static uint64_t turns_bill_cost(const struct turns *t, uint32_t job)
 {
 	uint64_t cost = 0;

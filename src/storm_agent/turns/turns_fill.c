@@ -1,7 +1,7 @@
 /*
- * turns_fill.c - flexible coscheduling (paper section 3.2): others fill what the
- * steps in their turn leave idle.  Each node decides alone, by who sleeps here
- * (gang_class.h), so it costs no message.
+ * turns_fill.c - flexible coscheduling (paper section 3.2): others fill what
+ * the steps in their turn leave idle.  Each node decides alone, by the steps
+ * that sleep here (gang_class.h), so it costs no message.
  *
  * A step that never sleeps has its turns to itself: a switch to another and back
  * takes from it what nobody gives back.  The fillers run only while no process of
@@ -115,7 +115,7 @@ void turns_saw_threads(struct turns_step *s, bool there, bool anew)
 		s->class = (struct gang_class) { 0 };
 }
 
-/* Of a step that stands only news count. */
+/* Only news count of a step that stands. */
 void turns_saw_waits(struct turns_step *s, uint64_t waits, uint64_t computed,
 		     uint64_t waited, uint64_t ran)
 {

@@ -150,7 +150,8 @@ void turns_open_now(struct turns *t, enum gang_why why, uint64_t now);
 /* turns_bill.c */
 /* What the slot that is over has cost is to be told.  True: it is asked for. */
 bool turns_bill_asks(struct turns *t);
-/* A slot begins: find who pays with it, and who has it instead. */
+/* A slot begins: find the job that pays with it, and the one that has it
+ * instead. */
 void turns_bill_slot(struct turns *t);
 void turns_bill_grant(const struct turns *t, struct turns_step *s);
 /* It runs out of its turn, from now to the end of this slot. */

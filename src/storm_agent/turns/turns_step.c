@@ -9,7 +9,7 @@
 
 /* So long a held job's step runs to handle a signal. */
 #define HELD_GRANT (100 * STORM_MS)
-/* ... or to stop for a debugger, and how often. */
+/* So long it runs to stop for a debugger, and so often. */
 #define ATTACH (100 * STORM_MS)
 #define ATTACH_AGAIN (200 * STORM_MS)
 
