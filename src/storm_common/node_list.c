@@ -11,11 +11,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +24,7 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "child_limit.h"
 #include "child_spawn.h"
 #include "node_list.h"
 #include "src/libstorm/base/clock.h"
@@ -172,15 +171,10 @@ static char *node_list_hear(int fd, uint64_t limit)
  * started meanwhile. */
 static void node_list_bury(pid_t pid, uint64_t limit)
 {
-	struct pollfd p = { .fd = pidfd_open(pid, 0), .events = POLLIN };
 	uint64_t now = storm_now();
 
-	if (p.fd >= 0 &&
-	    poll(&p, 1, now < limit ? (int) ((limit - now) / STORM_MS) : 0) < 1)
-		pidfd_send_signal(p.fd, SIGKILL, NULL, 0);
-	if (p.fd >= 0)
-		close(p.fd);
-	if (!waitpid(pid, NULL, WNOHANG))
+	if (child_limit(pid, now < limit ? (int) ((limit - now) / STORM_MS) : 0,
+			NULL) < 0)
 		table.left = pid;
 }
 

@@ -11,15 +11,11 @@
 #include "config.h"
 
 #include <ctype.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/sendfile.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "slurm/slurm.h"
@@ -28,6 +24,7 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "child_limit.h"
 #include "slurm_conf_kept.h"
 #include "whole_file.h"
 
@@ -39,7 +36,6 @@
  * has not failed, but there was no end within LIMIT. */
 static bool slurm_conf_try(bool *late)
 {
-	struct pollfd p = { .events = POLLIN };
 	int said = memfd_create("slurm.conf", MFD_CLOEXEC), status = -1;
 	pid_t pid = fork();
 	off_t from = 0;
@@ -50,16 +46,8 @@ static bool slurm_conf_try(bool *late)
 			dup2(said, STDERR_FILENO);
 		_exit(slurm_conf_init(NULL) != SLURM_SUCCESS);
 	}
-	if (pid > 0) {
-		p.fd = pidfd_open(pid, 0);
-		if (p.fd >= 0 && poll(&p, 1, LIMIT * 1000) < 1) {
-			kill(pid, SIGKILL);
-			*late = true;
-		}
-		/* one that hangs in its file system does not die */
-		waitpid(pid, &status, p.fd < 0 || p.revents ? 0 : WNOHANG);
-		close(p.fd);
-	}
+	if (pid > 0)
+		status = child_limit(pid, LIMIT * 1000, late);
 	while (status && said >= 0 &&
 	       sendfile(STDERR_FILENO, said, &from, 65536) > 0)
 		;

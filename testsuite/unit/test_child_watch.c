@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "src/storm_common/child_limit.h"
 #include "src/storm_common/child_spawn.h"
 #include "src/storm_common/child_watch.h"
 #include "held_process.h"
@@ -278,6 +279,36 @@ START_TEST(test_adopted)
 }
 END_TEST
 
+/* A child that does one thing: it ends, it is late, or it does not die. */
+START_TEST(test_limit)
+{
+	uint64_t before = storm_now();
+	int status, go;
+	bool late;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(5);
+	status = child_limit(pid, 60000, &late);
+	must(!late && WIFEXITED(status) && WEXITSTATUS(status) == 5);
+	for (int held = 0; held < 2; held++) {
+		pid = fork();
+		if (!pid) {
+			pause();
+			_exit(0);
+		}
+		if (held)
+			must(held_process(pid, &go) > 0);
+		status = child_limit(pid, 10, &late);
+		must(late);
+		must(held ? status == -1 : WTERMSIG(status) == SIGKILL);
+	}
+	must(storm_now() < before + 30 * STORM_SEC);
+	must(write(go, "", 1) == 1 && waitpid(pid, &status, 0) == pid);
+	must(WTERMSIG(status) == SIGKILL);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("child_watch");
@@ -294,6 +325,7 @@ int main(void)
 	tcase_add_test(c, test_spent_descriptors);
 	tcase_add_test(c, test_spent_processes);
 	tcase_add_test(c, test_adopted);
+	tcase_add_test(c, test_limit);
 	suite_add_tcase(s, c);
 	return unit_main(s);
 }

@@ -10,10 +10,8 @@
 #include "config.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "slurm/slurm.h"
@@ -25,6 +23,7 @@
 #include "agent_place.h"
 #include "src/libstorm/base/addr.h"
 #include "src/libstorm/transport/udp/udp.h"
+#include "src/storm_common/child_limit.h"
 #include "src/storm_common/node_addr.h"
 
 #define ADDRS 16 /* of one name */
@@ -133,13 +132,12 @@ bool agent_place_find(const char *node, struct storm_addr *out)
 	if (pid > 0 && !poll(&p, 1, LIMIT))
 		error("the name service has not answered in %d s: the interface is that of the default route, unless Interface in storm.conf names one",
 		      LIMIT / 1000);
-	if (pid > 0 && !(p.revents & POLLIN))
-		kill(pid, SIGKILL);
 	found = pid > 0 && (p.revents & POLLIN) &&
 		read(pipes[0], &a, sizeof(a)) == sizeof(a);
 	close(pipes[0]);
+	/* it has answered, or need not any more */
 	if (pid > 0)
-		waitpid(pid, NULL, 0);
+		child_limit(pid, 0, NULL);
 	if (found)
 		*out = a;
 	return found;
