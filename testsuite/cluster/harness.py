@@ -20,17 +20,14 @@ import time
 import pytest
 
 import normal
-
-HERE = pathlib.Path(__file__).resolve().parent
-TOP = HERE.parents[1]
-sys.path[:0] = [str(TOP / "contribs" / "stormlab"), str(HERE.parent)]
-
-import lab as stormlab  # noqa: E402
-from lab import LabError, slurmconf  # noqa: E402, F401
-from lab.release import (  # noqa: E402, F401
+from tree import HERE, TOP  # before lab and long_rule
+import lab as stormlab
+from lab import LabError, slurmconf  # noqa: F401
+from lab.release import (  # noqa: F401
     MACHINES, chosen, number, other_source, root_of, stage_dir)
-from lab.sanitized import runtimes  # noqa: E402
-from long_rule import LONG  # noqa: E402, F401
+from lab.sanitized import runtimes
+from long_rule import LONG  # noqa: F401
+import mpis
 
 #: run both by stock Slurm, on a lab without STORM's plugins: this tests the
 #: tests
@@ -121,7 +118,6 @@ def build_programs(to):
     cc("cc", "-shared", "-fPIC", "-Wl,-soname,libgreet.so",
        source / "libgreet.c", "-o", to / "libgreet.so")
     cc("cc", source / "uselib.c", "-L", to, "-lgreet", "-o", to / "uselib")
-    import mpis     # which imports this
     if name := mpis.first():
         mpis.build(name, "mpi_sum.c", to / "mpi_sum")
 

@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from harness import TOP, chosen, root_of
+from tree import TOP        # before lab
+from lab.release import chosen, root_of
 
 PROGRAMS = TOP / "testsuite" / "programs"
 #: {name: (its library, srun's option)}
