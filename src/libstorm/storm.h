@@ -64,7 +64,7 @@ enum storm_err {
 	STORM_EHUNG = 19,	/* the file system does not answer */
 	STORM_ESOURCE = 20, /* the owner cannot read what it sends; an errno, or
 			       0: the file became shorter */
-	STORM_ERANGE_ = 21  /* one past the last error */
+	STORM_ERROR_END = 21 /* one past the last error */
 };
 
 /* A static string in lower case; the caller must not free it.  Never NULL: an

@@ -82,7 +82,7 @@ static void must_be_faults(struct owned *w, struct storm_outcome *out)
 		must(out->faults[i].node < w->o->conf.count ||
 		     out->faults[i].node == STORM_NO_NODE);
 		must(out->faults[i].why > STORM_OK &&
-		     out->faults[i].why < STORM_ERANGE_);
+		     out->faults[i].why < STORM_ERROR_END);
 	}
 	storm_outcome_clear(out);
 }
@@ -259,7 +259,7 @@ static void status(struct owned *w, struct storm_in *script, bool ill)
 		must(!storm_idset_add(&s.fresh, sender, sender));
 	if (ill) {
 		uint32_t node = storm_get8(script) % o->conf.count;
-		uint8_t err = 1 + storm_get8(script) % (STORM_ERANGE_ - 1);
+		uint8_t err = 1 + storm_get8(script) % (STORM_ERROR_END - 1);
 
 		storm_status_fault(&s, node, err, 0);
 		s.seen -= storm_get8(script);
@@ -310,7 +310,7 @@ static void step(struct owned *w, struct storm_in *script)
 		a = storm_get8(script);
 		storm_owner_stream_failed(w->o, w->o->link.session, a,
 					  1 + storm_get8(script) %
-							  (STORM_ERANGE_ - 1),
+							  (STORM_ERROR_END - 1),
 					  0, w->now);
 		break;
 	case OWNED_TROUBLE:

@@ -25,7 +25,7 @@ static void must_be_status(const struct storm_status *s, uint32_t count)
 	for (uint32_t i = 0; i < s->nfaults; i++) {
 		must(s->faults[i].node < count);
 		must(s->faults[i].why > STORM_OK &&
-		     s->faults[i].why < STORM_ERANGE_);
+		     s->faults[i].why < STORM_ERROR_END);
 	}
 }
 

@@ -435,14 +435,14 @@ static void stream(void *arg, uint64_t number, const void *buf, size_t len)
 	if (w.flags & SENDS_ON)
 		send_open(s->host, len < 1000 ? len : 1000, s->host);
 	if (w.flags & VERDICT_AT_ONCE)
-		verdict(s, p[0] % STORM_ERANGE_);
+		verdict(s, p[0] % STORM_ERROR_END);
 }
 
 static void failed(void *arg, uint64_t session, uint32_t node,
 		   enum storm_err why, int sys)
 {
 	must(arg == &w && node < w.sends && w.sent[node] == UNDER_WAY);
-	must(why > STORM_OK && why < STORM_ERANGE_ && sys >= 0);
+	must(why > STORM_OK && why < STORM_ERROR_END && sys >= 0);
 	w.sent[node] = FAILED;
 	if (w.flags & DROPS)
 		drop(session);
@@ -624,7 +624,7 @@ static void step(struct storm_in *i)
 		w.now += (a << 8 | storm_get8(i)) * STORM_MS;
 		break;
 	case VERDICT:
-		a = storm_get8(i) % STORM_ERANGE_;
+		a = storm_get8(i) % STORM_ERROR_END;
 		if (s && s->number && !s->judged)
 			verdict(s, a);
 		break;

@@ -26,7 +26,7 @@ static void refusal(const uint8_t *data, size_t size)
 	if (!storm_refusal_unpack(data, size, &why, &sys))
 		return;
 	must(size == STORM_REFUSAL_LEN);
-	must(why > STORM_OK && why < STORM_ERANGE_);
+	must(why > STORM_OK && why < STORM_ERROR_END);
 	/* a version, or a byte that says more of the reason */
 	must(sys >= 0 && (why == STORM_EVERSION || sys <= UINT8_MAX));
 }

@@ -649,7 +649,7 @@ enum storm_err world_stream(struct world *w, const void *buf, size_t len,
 	uint64_t ticket = w->ticket;
 	int wrong;
 
-	w->verdict = STORM_ERANGE_;
+	w->verdict = STORM_ERROR_END;
 	w->waiting++;
 	storm_nm_stream(w->nm, ++w->streams, buf, len, w->now);
 	if (w->ticket != ticket) {
@@ -861,7 +861,7 @@ void world_step(struct world *w, struct storm_in *script)
 		must(storm_nm_tick(w->nm, w->now) > 0);
 		break;
 	case NM_ANSWER:
-		world_answer(w, storm_get8(script) % STORM_ERANGE_);
+		world_answer(w, storm_get8(script) % STORM_ERROR_END);
 		break;
 	case NM_REPORT:
 		report(w, script);
@@ -878,7 +878,7 @@ void world_step(struct world *w, struct storm_in *script)
 		a = storm_get8(script);
 		storm_nm_stream_failed(w->nm, w->session, a,
 				       1 + storm_get8(script) %
-						       (STORM_ERANGE_ - 1),
+						       (STORM_ERROR_END - 1),
 				       0, w->now);
 		break;
 	case NM_TROUBLE:

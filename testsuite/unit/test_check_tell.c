@@ -110,7 +110,7 @@ START_TEST(test_verdicts)
 		must(verdict_has((struct check_answer) { .why = STORM_ELOST,
 							 .sys = lost[i].sys },
 				 lost[i].part));
-	for (int why = STORM_EINVAL; why < STORM_ERANGE_; why++)
+	for (int why = STORM_EINVAL; why < STORM_ERROR_END; why++)
 		must(verdict_has((struct check_answer) { .why = why }, ": "));
 	a = (struct check_answer) { .why = STORM_OK };
 	must(verdict_has(a, "none from here reach its UDP port"));

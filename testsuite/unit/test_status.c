@@ -263,7 +263,7 @@ START_TEST(test_refused)
 	REFUSED(faults_total = 0);
 	REFUSED(faults[0].node = COUNT);
 	REFUSED(faults[0].node = STORM_NO_NODE);
-	REFUSED(faults[0].why = STORM_ERANGE_);
+	REFUSED(faults[0].why = STORM_ERROR_END);
 	REFUSED(faults[0].why = STORM_OK);
 	/* the owner makes its datagrams as small as the smallest MTU: one
 	 * that does not hold the headers and a chunk is a lie */
@@ -316,7 +316,7 @@ START_TEST(test_noise)
 		must(t.phase <= STORM_PHASE_ENDED);
 		for (uint32_t k = 0; k < t.nfaults; k++)
 			must(t.faults[k].node < COUNT &&
-			     t.faults[k].why < STORM_ERANGE_);
+			     t.faults[k].why < STORM_ERROR_END);
 		storm_status_free(&t);
 	}
 	storm_status_free(&s);
@@ -750,7 +750,7 @@ START_TEST(test_faults)
 	storm_status_merge(&c, &ask, &t, 0, &s);
 	ck_assert_uint_eq(c.nfaults, STORM_FAULTS_KEPT);
 	ck_assert_uint_eq(c.faults_total, 50);
-	for (int e = 0; e < STORM_ERANGE_; e++)
+	for (int e = 0; e < STORM_ERROR_END; e++)
 		must(storm_fault_of_session((enum storm_err) e) ==
 		     (e == STORM_ENOAGENT || e == STORM_ELOST ||
 		      e == STORM_EVERSION || e == STORM_EAUTH ||

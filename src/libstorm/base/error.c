@@ -32,7 +32,7 @@ static const char *const text[] = {
 
 const char *storm_strerror(int err)
 {
-	if (err < 0 || err >= STORM_ERANGE_ || !text[err])
+	if (err < 0 || err >= STORM_ERROR_END || !text[err])
 		return "unknown error";
 	return text[err];
 }

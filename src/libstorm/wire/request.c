@@ -82,7 +82,7 @@ int storm_result_unpack(enum storm_compare *result, struct storm_outcome *out,
 		out->faults[k].why = storm_get8(&i);
 		out->faults[k].sys = (int) storm_get32(&i);
 		i.bad |= !out->faults[k].why ||
-			 out->faults[k].why >= STORM_ERANGE_;
+			 out->faults[k].why >= STORM_ERROR_END;
 	}
 	if (storm_in_done(&i))
 		return STORM_OK;

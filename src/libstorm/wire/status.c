@@ -170,7 +170,7 @@ int storm_status_unpack(struct storm_status *s, const uint8_t *buf, size_t len,
 		s->faults[k].why = storm_get8(&i);
 		s->faults[k].sys = (int) storm_get32(&i);
 		if (s->faults[k].node >= count || !s->faults[k].why ||
-		    s->faults[k].why >= STORM_ERANGE_)
+		    s->faults[k].why >= STORM_ERROR_END)
 			goto bad;
 	}
 	storm_get_set(&i, &s->overdue, count - 1);

@@ -282,7 +282,7 @@ bool storm_refusal_unpack(const uint8_t *buf, size_t len, enum storm_err *why,
 	} else {
 		*why = STORM_REFUSAL_WHY(err);
 		*sys = STORM_REFUSAL_SYS(err);
-		if (!*why || *why >= STORM_ERANGE_) {
+		if (!*why || *why >= STORM_ERROR_END) {
 			*why = STORM_EINVAL;
 			*sys = 0;
 		}
