@@ -342,45 +342,33 @@ static void owner_add_to_address(struct storm_addr *a, unsigned int n)
 	}
 }
 
-struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
-				       struct storm_transport *t,
-				       const struct storm_addr *self,
-				       const struct storm_owner_ops *ops,
-				       void *arg, int *err)
+static bool owner_conf_is_valid(const struct storm_domain_conf *conf)
 {
-	struct storm_owner *o = NULL;
-	struct storm_open *op;
-	size_t mtu = t->ops->mtu(t);
-	size_t room = t->ops->room ? t->ops->room(t) : SIZE_MAX;
-	uint8_t pick[4];
-
-	*err = STORM_EINVAL;
 	if (!conf->count || conf->count > STORM_NODES_MAX ||
 	    conf->set.radix < 2 || conf->set.radix > 64 || !conf->set.groups ||
 	    conf->set.groups > 64 || conf->last_report >= STORM_REPORT_KINDS)
-		return NULL;
-	if (conf->set.dead_timeout < 2 * conf->set.heartbeat) {
-		storm_log(
-			STORM_LOG_ERROR,
-			"dead_timeout (%lu ms) must be at least twice heartbeat (%lu ms), or a single lost datagram looks like death",
-			(unsigned long) (conf->set.dead_timeout / STORM_MS),
-			(unsigned long) (conf->set.heartbeat / STORM_MS));
-		return NULL;
-	}
-	*err = STORM_ENOMEM;
-	o = calloc(1, sizeof(*o));
-	op = calloc(1, sizeof(*op));
-	if (!o || !op)
-		goto fail;
-	o->open = op;
-	o->conf = *conf;
-	o->t = t;
-	o->ops = *ops;
-	o->arg = arg;
-	o->operations.tail = &o->operations.first;
-	o->comparisons.tail = &o->comparisons.first;
-	o->reports.acks_at = o->send.again_at = STORM_NEVER;
-	o->data.rate = (double) conf->set.rate;
+		return false;
+	if (conf->set.dead_timeout >= 2 * conf->set.heartbeat)
+		return true;
+	storm_log(
+		STORM_LOG_ERROR,
+		"dead_timeout (%lu ms) must be at least twice heartbeat (%lu ms), or a single lost datagram looks like death",
+		(unsigned long) (conf->set.dead_timeout / STORM_MS),
+		(unsigned long) (conf->set.heartbeat / STORM_MS));
+	return false;
+}
+
+/* What its OPENs say.  STORM_OK, or an error; the caller frees *op in any case. */
+static int owner_open_make(struct storm_open *op,
+			   const struct storm_domain_conf *conf,
+			   struct storm_transport *t,
+			   const struct storm_addr *self)
+{
+	size_t mtu = t->ops->mtu(t);
+	size_t room = t->ops->room ? t->ops->room(t) : SIZE_MAX;
+	uint8_t pick[4];
+	int err;
+
 	op->job_id = conf->job_id;
 	op->step_id = conf->step_id;
 	op->step_het = conf->step_het;
@@ -388,7 +376,6 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 	op->multicast = conf->set.multicast;
 	op->radix = conf->set.radix;
 	op->mtu = storm_min(mtu, STORM_DATAGRAM_MAX);
-	o->send.mtu = STORM_MTU_MIN;
 	op->window = conf->set.window < room ? conf->set.window :
 		     room < STORM_WINDOW_MIN ? STORM_WINDOW_MIN :
 					       room;
@@ -403,26 +390,60 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 	op->group.port = conf->set.port;
 	if (storm_random(pick, sizeof(pick)) ||
 	    storm_random(op->nonce, sizeof(op->nonce)))
-		goto fail;
+		return STORM_ENOMEM;
 	owner_add_to_address(&op->group, pick[0] % conf->set.groups);
 	if (conf->authority_len) {
 		op->authority = malloc(conf->authority_len);
 		if (!op->authority)
-			goto fail;
+			return STORM_ENOMEM;
 		memcpy(op->authority, conf->authority, conf->authority_len);
 		op->authority_len = conf->authority_len;
 	}
-	*err = storm_nodes_make(&op->nodes, conf->nodes, conf->count);
+	err = storm_nodes_make(&op->nodes, conf->nodes, conf->count);
+	if (err)
+		return err;
+	op->count = conf->count;
+	if (conf->excluded && storm_idset_union(&op->excluded, conf->excluded))
+		return STORM_ENOMEM;
+	return STORM_OK;
+}
+
+struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
+				       struct storm_transport *t,
+				       const struct storm_addr *self,
+				       const struct storm_owner_ops *ops,
+				       void *arg, int *err)
+{
+	struct storm_owner *o = NULL;
+	struct storm_open *op;
+
+	*err = STORM_EINVAL;
+	if (!owner_conf_is_valid(conf))
+		return NULL;
+	*err = STORM_ENOMEM;
+	o = calloc(1, sizeof(*o));
+	op = calloc(1, sizeof(*op));
+	if (!o || !op)
+		goto fail;
+	o->open = op;
+	o->conf = *conf;
+	o->t = t;
+	o->ops = *ops;
+	o->arg = arg;
+	o->operations.tail = &o->operations.first;
+	o->comparisons.tail = &o->comparisons.first;
+	o->reports.acks_at = o->send.again_at = STORM_NEVER;
+	o->send.mtu = STORM_MTU_MIN;
+	o->data.rate = (double) conf->set.rate;
+	*err = owner_open_make(op, conf, t, self);
 	if (*err)
 		goto fail;
 	*err = STORM_ENOMEM;
-	op->count = conf->count;
 	o->conf.nodes = NULL;
 	o->conf.authority = op->authority;
 	storm_tree_init(&o->tree, conf->count, conf->set.radix);
 	if (conf->excluded &&
 	    (storm_idset_union(&o->cast.excluded, conf->excluded) ||
-	     storm_idset_union(&op->excluded, conf->excluded) ||
 	     storm_tree_exclude(&o->tree, &o->cast.excluded)))
 		goto no_set;
 	o->conf.excluded = NULL;
@@ -431,8 +452,6 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 no_set:
 	storm_idset_clear(&o->cast.excluded);
 fail:
-	if (o)
-		o->open = NULL;
 	storm_open_free(op);
 	free(o);
 	return NULL;
