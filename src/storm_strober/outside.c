@@ -22,7 +22,7 @@ static struct {
 	struct outside_node *node;
 	uint32_t nodes;
 	bool changed;
-} g = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} outside = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 int outside_begin(uint32_t nodes)
 {
@@ -30,12 +30,12 @@ int outside_begin(uint32_t nodes)
 
 	if (!node)
 		return ENOMEM;
-	pthread_mutex_lock(&g.lock);
-	free(g.node);
-	g.node = node;
-	g.nodes = nodes;
-	g.changed = true;
-	pthread_mutex_unlock(&g.lock);
+	pthread_mutex_lock(&outside.lock);
+	free(outside.node);
+	outside.node = node;
+	outside.nodes = nodes;
+	outside.changed = true;
+	pthread_mutex_unlock(&outside.lock);
 	return 0;
 }
 
@@ -51,11 +51,11 @@ static void outside_set(struct outside_node *n, bool excluded, bool overdue,
 
 	if (!was)
 		n->since = time(NULL);
-	g.changed |= n->deaf != deaf;
+	outside.changed |= n->deaf != deaf;
 	n->excluded = excluded;
 	n->overdue = overdue;
 	n->deaf = deaf;
-	g.changed |= was != outside_is(n);
+	outside.changed |= was != outside_is(n);
 	if (!excluded)
 		n->lacks = 0;
 }
@@ -64,66 +64,66 @@ bool outside_excluded(uint32_t node, int lacks, bool deaf)
 {
 	bool news = false;
 
-	pthread_mutex_lock(&g.lock);
-	if (node < g.nodes) {
-		struct outside_node *n = &g.node[node];
+	pthread_mutex_lock(&outside.lock);
+	if (node < outside.nodes) {
+		struct outside_node *n = &outside.node[node];
 
 		news = !n->excluded || n->lacks != lacks || n->deaf != deaf;
-		g.changed |= news;
+		outside.changed |= news;
 		news &= !deaf || !n->told;
 		n->told |= deaf;
 		outside_set(n, true, false, deaf);
 		n->lacks = lacks;
 	}
-	pthread_mutex_unlock(&g.lock);
+	pthread_mutex_unlock(&outside.lock);
 	return news;
 }
 
 void outside_overdue(uint32_t node, bool back)
 {
-	pthread_mutex_lock(&g.lock);
-	if (node < g.nodes)
-		outside_set(&g.node[node], g.node[node].excluded, !back,
-			    g.node[node].deaf);
-	pthread_mutex_unlock(&g.lock);
+	pthread_mutex_lock(&outside.lock);
+	if (node < outside.nodes)
+		outside_set(&outside.node[node], outside.node[node].excluded,
+			    !back, outside.node[node].deaf);
+	pthread_mutex_unlock(&outside.lock);
 }
 
 bool outside_deaf(uint32_t node, bool deaf, bool over)
 {
 	bool news = false;
 
-	pthread_mutex_lock(&g.lock);
-	if (node < g.nodes && !g.node[node].excluded) {
-		struct outside_node *n = &g.node[node];
+	pthread_mutex_lock(&outside.lock);
+	if (node < outside.nodes && !outside.node[node].excluded) {
+		struct outside_node *n = &outside.node[node];
 
 		outside_set(n, false, n->overdue, deaf);
 		news = n->told != deaf && !(over && n->told);
 		if (news)
 			n->told = deaf;
 	}
-	pthread_mutex_unlock(&g.lock);
+	pthread_mutex_unlock(&outside.lock);
 	return news;
 }
 
 void outside_joined(uint32_t node)
 {
-	pthread_mutex_lock(&g.lock);
-	if (node < g.nodes) {
-		outside_set(&g.node[node], false, false, false);
-		g.node[node].told = false;
+	pthread_mutex_lock(&outside.lock);
+	if (node < outside.nodes) {
+		outside_set(&outside.node[node], false, false, false);
+		outside.node[node].told = false;
 	}
-	pthread_mutex_unlock(&g.lock);
+	pthread_mutex_unlock(&outside.lock);
 }
 
 int outside_others(struct storm_idset *in)
 {
 	int err = 0;
 
-	pthread_mutex_lock(&g.lock);
-	for (uint32_t i = 0; i < g.nodes && !err; i++)
-		if (!g.node[i].excluded && !g.node[i].overdue)
+	pthread_mutex_lock(&outside.lock);
+	for (uint32_t i = 0; i < outside.nodes && !err; i++)
+		if (!outside.node[i].excluded && !outside.node[i].overdue)
 			err = storm_idset_add(in, i, i);
-	pthread_mutex_unlock(&g.lock);
+	pthread_mutex_unlock(&outside.lock);
 	if (err)
 		storm_idset_clear(in);
 	return err;
@@ -133,16 +133,16 @@ uint32_t outside_get(struct strober_outside *out)
 {
 	uint32_t n = 0;
 
-	pthread_mutex_lock(&g.lock);
-	for (uint32_t i = 0; i < g.nodes; i++)
-		if (outside_is(&g.node[i]))
+	pthread_mutex_lock(&outside.lock);
+	for (uint32_t i = 0; i < outside.nodes; i++)
+		if (outside_is(&outside.node[i]))
 			out[n++] = (struct strober_outside) {
 				.node = i,
-				.lacks = (uint32_t) g.node[i].lacks,
-				.since = g.node[i].since,
-				.deaf = g.node[i].deaf,
+				.lacks = (uint32_t) outside.node[i].lacks,
+				.since = outside.node[i].since,
+				.deaf = outside.node[i].deaf,
 			};
-	pthread_mutex_unlock(&g.lock);
+	pthread_mutex_unlock(&outside.lock);
 	return n;
 }
 
@@ -150,9 +150,9 @@ bool outside_changed(void)
 {
 	bool changed;
 
-	pthread_mutex_lock(&g.lock);
-	changed = g.changed;
-	g.changed = false;
-	pthread_mutex_unlock(&g.lock);
+	pthread_mutex_lock(&outside.lock);
+	changed = outside.changed;
+	outside.changed = false;
+	pthread_mutex_unlock(&outside.lock);
 	return changed;
 }

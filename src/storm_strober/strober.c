@@ -80,24 +80,24 @@ static struct {
 	storm_event_t *event; /* of the map that is on its way */
 	uint64_t sent_at, retry_at, tell_at;
 	bool refused; /* the failed transfer was logged */
-} s = { .wake = -1, .signals = -1, .parent = -1 };
+} strober = { .wake = -1, .signals = -1, .parent = -1 };
 
 /* Wake the main loop.  Any thread. */
 static void strober_poke(void)
 {
 	const uint64_t one = 1;
 
-	if (write(s.wake, &one, sizeof(one)) != sizeof(one))
+	if (write(strober.wake, &one, sizeof(one)) != sizeof(one))
 		error("eventfd: %m");
 }
 
 /* Close the domain and forget all maps. */
 static void strober_leave(void)
 {
-	storm_event_destroy(s.event);
-	s.event = NULL;
+	storm_event_destroy(strober.event);
+	strober.event = NULL;
 	strober_domain_close();
-	maps_clear(&s.maps);
+	maps_clear(&strober.maps);
 }
 
 /* ----------------------------------------------------------------- maps --- */
@@ -157,50 +157,51 @@ static void strober_map_send(void)
 {
 	const struct storm_target to = { .kind = STORM_TARGET_MEMORY,
 					 .remote_event = GANG_EVENT_MAP };
-	const struct map_bytes *b = maps_begin(&s.maps);
+	const struct map_bytes *b = maps_begin(&strober.maps);
 	int needed = strober_is_needed(b);
 
 	if (needed > 0) {
-		s.event = storm_xfer_and_signal(strober_domain_get(), NULL, &to,
-						b->buf, b->len);
-		s.sent_at = storm_now();
-		if (s.event)
+		strober.event = storm_xfer_and_signal(
+			strober_domain_get(), NULL, &to, b->buf, b->len);
+		strober.sent_at = storm_now();
+		if (strober.event)
 			return;
-		maps_refused(&s.maps);
-		s.retry_at = storm_now() + RETRY;
+		maps_refused(&strober.maps);
+		strober.retry_at = storm_now() + RETRY;
 		return;
 	}
 	if (!needed)
 		strober_map_counts(b);
-	maps_unneeded(&s.maps);
+	maps_unneeded(&strober.maps);
 }
 
 static void strober_map_refused(const struct storm_outcome *out)
 {
-	if (!s.refused)
+	if (!strober.refused)
 		info("a map did not reach all nodes%s%s: sending it again",
 		     out->nfaults ? ": " : "",
 		     out->nfaults ? storm_strerror(out->faults[0].why) : "");
-	s.refused = true;
-	maps_refused(&s.maps);
-	s.retry_at = storm_now() + RETRY;
+	strober.refused = true;
+	maps_refused(&strober.maps);
+	strober.retry_at = storm_now() + RETRY;
 }
 
 static void strober_map_sent(void)
 {
 	struct storm_outcome out = { 0 };
 
-	if (!storm_test_event(s.event, true, storm_now() + TEST_EVERY, &out)) {
-		if (storm_now() > s.sent_at + CUT_AFTER)
+	if (!storm_test_event(strober.event, true, storm_now() + TEST_EVERY,
+			      &out)) {
+		if (storm_now() > strober.sent_at + CUT_AFTER)
 			strober_domain_cut();
 		return;
 	}
-	storm_event_destroy(s.event);
-	s.event = NULL;
+	storm_event_destroy(strober.event);
+	strober.event = NULL;
 	if (out.state == STORM_DONE) {
-		s.refused = false;
-		strober_map_counts(&s.maps.moving);
-		maps_done(&s.maps);
+		strober.refused = false;
+		strober_map_counts(&strober.maps.moving);
+		maps_done(&strober.maps);
 	} else {
 		strober_map_refused(&out);
 	}
@@ -224,8 +225,8 @@ static void strober_take_map(const void *body, size_t len)
 		return;
 	}
 	memcpy(buf, body, len);
-	maps_take(&s.maps, buf, len);
-	s.retry_at = 0;
+	maps_take(&strober.maps, buf, len);
+	strober.retry_at = 0;
 }
 
 static void strober_take_pulse(const void *body, size_t len)
@@ -275,21 +276,21 @@ static void strober_take_frames(void)
 	struct strober_frame f;
 	size_t at = 0;
 
-	while (s.have - at >= sizeof(f)) {
-		memcpy(&f, s.in + at, sizeof(f));
+	while (strober.have - at >= sizeof(f)) {
+		memcpy(&f, strober.in + at, sizeof(f));
 		if (f.len > STROBER_BODY_MAX) {
 			error("ending: a frame from slurmctld is too large: %u bytes",
 			      f.len);
-			s.stop = true;
+			strober.stop = true;
 			return;
 		}
-		if (s.have - at < sizeof(f) + f.len)
+		if (strober.have - at < sizeof(f) + f.len)
 			break;
-		strober_take(&f, s.in + at + sizeof(f));
+		strober_take(&f, strober.in + at + sizeof(f));
 		at += sizeof(f) + f.len;
 	}
-	memmove(s.in, s.in + at, s.have - at);
-	s.have -= at;
+	memmove(strober.in, strober.in + at, strober.have - at);
+	strober.have -= at;
 }
 
 /* Read all that has arrived.  False: slurmctld is gone. */
@@ -298,14 +299,15 @@ static bool strober_hear(void)
 	ssize_t n;
 
 	while (true) {
-		if (s.room - s.have < 65536) {
-			s.room = s.room * 2 + 65536;
-			xrealloc(s.in, s.room);
+		if (strober.room - strober.have < 65536) {
+			strober.room = strober.room * 2 + 65536;
+			xrealloc(strober.in, strober.room);
 		}
-		n = read(PIPE, s.in + s.have, s.room - s.have);
+		n = read(PIPE, strober.in + strober.have,
+			 strober.room - strober.have);
 		if (n <= 0)
 			break;
-		s.have += n;
+		strober.have += n;
 		strober_take_frames();
 	}
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
@@ -332,7 +334,7 @@ static void strober_send(const struct strober_frame *f)
 			struct pollfd out = { .fd = PIPE, .events = POLLOUT };
 
 			if (poll(&out, 1, 1000) <= 0) {
-				s.stop = true;
+				strober.stop = true;
 				break;
 			}
 		}
@@ -421,22 +423,22 @@ static void strober_act(uint64_t now)
 {
 	if (now >= strober_domain_due())
 		strober_domain_open();
-	if (s.event)
+	if (strober.event)
 		strober_map_sent();
 	if (!strober_domain_get())
 		return;
 	strober_domain_confirm();
 	if (strober_domain_joined())
-		maps_join(&s.maps);
-	if (maps_due(&s.maps) && now >= s.retry_at)
+		maps_join(&strober.maps);
+	if (maps_due(&strober.maps) && now >= strober.retry_at)
 		strober_map_send();
-	if (outside_changed() || now >= s.tell_at)
+	if (outside_changed() || now >= strober.tell_at)
 		strober_send_outside();
-	strober_send_held(now >= s.tell_at);
-	if (now >= s.tell_at) {
+	strober_send_held(now >= strober.tell_at);
+	if (now >= strober.tell_at) {
 		strober_send_report();
 		strober_send_missed();
-		s.tell_at = now + STROBER_REPORT_EVERY;
+		strober.tell_at = now + STROBER_REPORT_EVERY;
 	}
 }
 
@@ -444,10 +446,11 @@ static int strober_next_ms(uint64_t now)
 {
 	uint64_t next = now + STROBER_REPORT_EVERY;
 
-	if (s.event)
+	if (strober.event)
 		return 0; /* strober_map_sent() waits */
-	if (strober_domain_get() && maps_due(&s.maps) && s.retry_at < next)
-		next = s.retry_at;
+	if (strober_domain_get() && maps_due(&strober.maps) &&
+	    strober.retry_at < next)
+		next = strober.retry_at;
 	if (strober_domain_due() < next)
 		next = strober_domain_due();
 	return next <= now ? 0 : (next - now) / STORM_MS + 1;
@@ -457,28 +460,28 @@ static void strober_turn(void)
 {
 	struct pollfd p[4] = {
 		{ .fd = PIPE, .events = POLLIN },
-		{ .fd = s.wake, .events = POLLIN },
-		{ .fd = s.signals, .events = POLLIN },
-		{ .fd = s.parent, .events = POLLIN },
+		{ .fd = strober.wake, .events = POLLIN },
+		{ .fd = strober.signals, .events = POLLIN },
+		{ .fd = strober.parent, .events = POLLIN },
 	};
 	uint64_t n;
 
 	if (poll(p, 4, strober_next_ms(storm_now())) < 0 && errno != EINTR) {
 		error("poll: %m");
-		s.stop = true;
+		strober.stop = true;
 		return;
 	}
-	if (p[1].revents && read(s.wake, &n, sizeof(n)) < 0)
+	if (p[1].revents && read(strober.wake, &n, sizeof(n)) < 0)
 		debug("eventfd: %m");
 	if ((p[0].revents && !strober_hear()) || p[3].revents) {
 		info("slurmctld is gone, ending");
-		s.stop = true;
+		strober.stop = true;
 	}
 	if (p[2].revents) {
 		info("ending on a signal");
-		s.stop = true;
+		strober.stop = true;
 	}
-	if (!s.stop)
+	if (!strober.stop)
 		strober_act(storm_now());
 }
 
@@ -491,10 +494,10 @@ static int strober_descriptors(void)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	s.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	s.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	s.parent = pidfd_open(getppid(), 0);
-	if (s.signals < 0 || s.wake < 0 || s.parent < 0)
+	strober.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	strober.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	strober.parent = pidfd_open(getppid(), 0);
+	if (strober.signals < 0 || strober.wake < 0 || strober.parent < 0)
 		return -1;
 	return fcntl(PIPE, F_SETFL, O_NONBLOCK);
 }
@@ -513,7 +516,7 @@ static int strober_run(void)
 		error("%s", slurm_build_refusal());
 		return CHILD_EXIT_CONF;
 	}
-	dir = xdirname(s.state);
+	dir = xdirname(strober.state);
 	slurm_conf_kept_save(dir, slurm_conf_kept_init(dir));
 	xfree(dir);
 	if (slurm_conf.slurmctld_debug > LOG_LEVEL_INFO) {
@@ -534,14 +537,14 @@ static int strober_run(void)
 		return CHILD_EXIT_CONF;
 	}
 	xfree(why);
-	strober_domain_init(s.state, &conf.set, strober_poke);
+	strober_domain_init(strober.state, &conf.set, strober_poke);
 	if (strober_descriptors()) {
 		error("cannot start: signalfd, eventfd or pidfd: %m");
 		return 1;
 	}
 	if (strobe_clock_start(PIPE, strober_poke))
 		return 1;
-	while (!s.stop)
+	while (!strober.stop)
 		strober_turn();
 	strobe_clock_stop();
 	strober_leave();
@@ -573,7 +576,7 @@ int main(int argc, char **argv)
 	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (opt) {
 		case STATE:
-			s.state = optarg;
+			strober.state = optarg;
 			break;
 		case NODES:
 			node_list_run();
@@ -589,7 +592,7 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	if (!s.state || optind != argc) {
+	if (!strober.state || optind != argc) {
 		fputs(usage, stderr);
 		return 2;
 	}

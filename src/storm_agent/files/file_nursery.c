@@ -69,7 +69,7 @@ static struct {
 	int children;
 	TAILQ_HEAD(, file_waiting) queue;
 	int waiting;
-} n = { .sock = -1, .ends = -1 };
+} forks = { .sock = -1, .ends = -1 };
 
 static _Noreturn void
 file_nursery_be_child(int sock, const struct file_spawn *s, const gid_t *gids)
@@ -86,7 +86,7 @@ file_nursery_be_child(int sock, const struct file_spawn *s, const gid_t *gids)
 	umask(077);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (s->job_id && n.join && n.join(s->job_id, s->uid))
+	if (s->job_id && forks.join && forks.join(s->job_id, s->uid))
 		_exit(FILE_EXIT_JOB);
 	file_child_run(3, &u);
 	_exit(0);
@@ -141,19 +141,20 @@ static void file_nursery_fork(int sock, const struct file_spawn *s,
 		return;
 	}
 	file_nursery_started(sock, pid);
-	n.child[n.children].pid = pid;
-	n.child[n.children].sock = fcntl(sock, F_DUPFD_CLOEXEC, 3);
-	n.child[n.children].kill_at = STORM_NEVER;
-	n.child[n.children++].uid = s->uid;
+	forks.child[forks.children].pid = pid;
+	forks.child[forks.children].sock = fcntl(sock, F_DUPFD_CLOEXEC, 3);
+	forks.child[forks.children].kill_at = STORM_NEVER;
+	forks.child[forks.children++].uid = s->uid;
 }
 
 static bool file_nursery_has_room(uid_t uid)
 {
 	int count = 0;
 
-	for (int i = 0; i < n.children; i++)
-		count += n.child[i].uid == uid;
-	return n.children < FILE_CHILDREN_MAX && count < FILE_CHILDREN_PER_USER;
+	for (int i = 0; i < forks.children; i++)
+		count += forks.child[i].uid == uid;
+	return forks.children < FILE_CHILDREN_MAX &&
+	       count < FILE_CHILDREN_PER_USER;
 }
 
 /* It is no fault that there is no process yet. */
@@ -171,9 +172,9 @@ static bool file_nursery_defer(int sock, const struct file_spawn *s,
 	struct file_waiting *w;
 	int count = 0;
 
-	TAILQ_FOREACH(w, &n.queue, link)
+	TAILQ_FOREACH(w, &forks.queue, link)
 	count += w->s.uid == s->uid;
-	if (n.waiting >= FILE_WAITING_MAX || count >= FILE_WAITING_MAX / 4)
+	if (forks.waiting >= FILE_WAITING_MAX || count >= FILE_WAITING_MAX / 4)
 		return false;
 	w = malloc(sizeof(*w) + s->ngids * sizeof(gid_t));
 	if (!w)
@@ -182,8 +183,8 @@ static bool file_nursery_defer(int sock, const struct file_spawn *s,
 	w->s = *s;
 	if (s->ngids)
 		memcpy(w->gids, gids, s->ngids * sizeof(gid_t));
-	TAILQ_INSERT_TAIL(&n.queue, w, link);
-	n.waiting++;
+	TAILQ_INSERT_TAIL(&forks.queue, w, link);
+	forks.waiting++;
 	file_nursery_waits(sock);
 	return true;
 }
@@ -193,12 +194,12 @@ static void file_nursery_continue(void)
 {
 	struct file_waiting *w, *next;
 
-	for (w = TAILQ_FIRST(&n.queue); w; w = next) {
+	for (w = TAILQ_FIRST(&forks.queue); w; w = next) {
 		next = TAILQ_NEXT(w, link);
 		if (!file_nursery_has_room(w->s.uid))
 			continue;
-		TAILQ_REMOVE(&n.queue, w, link);
-		n.waiting--;
+		TAILQ_REMOVE(&forks.queue, w, link);
+		forks.waiting--;
 		file_nursery_fork(w->sock, &w->s, w->gids);
 		close(w->sock);
 		free(w);
@@ -216,8 +217,8 @@ static void file_nursery_close(int *fd)
  * for its user can do that, and then holds a place for ever. */
 static void file_nursery_expect_end(int i)
 {
-	file_nursery_close(&n.child[i].sock);
-	n.child[i].kill_at = storm_now() + FILE_CHILD_LINGER;
+	file_nursery_close(&forks.child[i].sock);
+	forks.child[i].kill_at = storm_now() + FILE_CHILD_LINGER;
 }
 
 /* Kill those that have not ended in time.  Returns the ms to the next one. */
@@ -225,14 +226,14 @@ static int file_nursery_kill_late(void)
 {
 	uint64_t now = storm_now(), next = STORM_NEVER;
 
-	for (int i = 0; i < n.children; i++) {
-		if (n.child[i].kill_at <= now) {
+	for (int i = 0; i < forks.children; i++) {
+		if (forks.child[i].kill_at <= now) {
 			/* not waited for: the pid is still its */
-			kill(n.child[i].pid, SIGKILL);
-			n.child[i].kill_at = STORM_NEVER;
+			kill(forks.child[i].pid, SIGKILL);
+			forks.child[i].kill_at = STORM_NEVER;
 		}
-		if (n.child[i].kill_at < next)
-			next = n.child[i].kill_at;
+		if (forks.child[i].kill_at < next)
+			next = forks.child[i].kill_at;
 	}
 	return next == STORM_NEVER ? -1 : (int) ((next - now) / STORM_MS) + 1;
 }
@@ -244,14 +245,14 @@ static void file_nursery_bury(void)
 	int status;
 	pid_t pid;
 
-	while (read(n.ends, &si, sizeof(si)) > 0)
+	while (read(forks.ends, &si, sizeof(si)) > 0)
 		;
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		for (int i = 0; i < n.children; i++)
-			if (n.child[i].pid == pid) {
-				file_nursery_tell(n.child[i].uid, status);
-				file_nursery_close(&n.child[i].sock);
-				n.child[i] = n.child[--n.children];
+		for (int i = 0; i < forks.children; i++)
+			if (forks.child[i].pid == pid) {
+				file_nursery_tell(forks.child[i].uid, status);
+				file_nursery_close(&forks.child[i].sock);
+				forks.child[i] = forks.child[--forks.children];
 				break;
 			}
 	file_nursery_continue();
@@ -263,7 +264,7 @@ static bool file_nursery_take(void)
 	static union request req; /* large */
 	const gid_t *gids = (gid_t *) (req.room + sizeof(req.s));
 	int fd;
-	ssize_t len = fdpass_recv(n.sock, &req, sizeof(req), &fd);
+	ssize_t len = fdpass_recv(forks.sock, &req, sizeof(req), &fd);
 	bool good;
 
 	if (len <= 0)
@@ -283,16 +284,16 @@ static bool file_nursery_take(void)
 static bool file_nursery_turn(void)
 {
 	struct pollfd p[2 + FILE_CHILDREN_MAX] = {
-		{ .fd = n.sock, .events = POLLIN },
-		{ .fd = n.ends, .events = POLLIN },
+		{ .fd = forks.sock, .events = POLLIN },
+		{ .fd = forks.ends, .events = POLLIN },
 	};
 
 	/* POLLHUP comes without being asked for */
-	for (int i = 0; i < n.children; i++)
-		p[2 + i].fd = n.child[i].sock;
-	if (poll(p, 2 + (nfds_t) n.children, file_nursery_kill_late()) < 0)
+	for (int i = 0; i < forks.children; i++)
+		p[2 + i].fd = forks.child[i].sock;
+	if (poll(p, 2 + (nfds_t) forks.children, file_nursery_kill_late()) < 0)
 		return errno == EINTR;
-	for (int i = 0; i < n.children; i++)
+	for (int i = 0; i < forks.children; i++)
 		if (p[2 + i].revents)
 			file_nursery_expect_end(i);
 	if (p[1].revents)
@@ -326,10 +327,10 @@ _Noreturn void file_nursery_serve(int sock, file_join_fn join)
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &ends, NULL);
-	n.sock = sock;
-	n.ends = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
-	n.join = join;
-	TAILQ_INIT(&n.queue);
+	forks.sock = sock;
+	forks.ends = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+	forks.join = join;
+	TAILQ_INIT(&forks.queue);
 	while (file_nursery_turn())
 		;
 	_exit(0);

@@ -25,7 +25,7 @@
 static struct {
 	struct storm_udp_port port;
 	bool lost; /* another process has it, which is logged */
-} k = { .port = STORM_UDP_PORT_NONE };
+} kept = { .port = STORM_UDP_PORT_NONE };
 
 /* The agent's port; 0: none is to be kept.  False: storm.conf is invalid, which
  * the agent will say. */
@@ -49,9 +49,9 @@ static void agent_port_lost(uint16_t number)
 {
 	char holder[128];
 
-	if (k.lost)
+	if (kept.lost)
 		return;
-	k.lost = true;
+	kept.lost = true;
 	storm_udp_port_holder(number, holder, sizeof(holder));
 	error("storm: no agent runs here: port %u is in use by %s: end it, or set another Port in storm.conf",
 	      number, holder);
@@ -59,35 +59,35 @@ static void agent_port_lost(uint16_t number)
 
 bool agent_port_take(const char *node)
 {
-	uint16_t number = k.port.number;
+	uint16_t number = kept.port.number;
 
 	if (!agent_port_wanted(node, &number))
 		return true;
-	if (k.port.udp >= 0 && k.port.number == number)
+	if (kept.port.udp >= 0 && kept.port.number == number)
 		return true;
 	agent_port_close();
-	if (number && storm_udp_port_open(&k.port, number)) {
+	if (number && storm_udp_port_open(&kept.port, number)) {
 		if (errno == EADDRINUSE) {
 			agent_port_lost(number);
 			return false;
 		}
 		error("storm: cannot keep port %u for the agent: %m", number);
 	}
-	if (k.lost)
+	if (kept.lost)
 		info("storm: port %u is free again", number);
-	k.lost = false;
+	kept.lost = false;
 	return true;
 }
 
 void agent_port_sockets(int out[static 2])
 {
-	out[0] = k.port.udp;
-	out[1] = k.port.tcp;
+	out[0] = kept.port.udp;
+	out[1] = kept.port.tcp;
 }
 
 void agent_port_rest(void)
 {
-	storm_udp_port_rest(&k.port);
+	storm_udp_port_rest(&kept.port);
 }
 
 /* The descriptor may be any number: child_spawn() wants a high one. */
@@ -110,17 +110,17 @@ static int agent_port_ask(int sock, uint8_t which)
 
 void agent_port_adopt(int sock)
 {
-	if (k.port.udp >= 0)
+	if (kept.port.udp >= 0)
 		return;
-	k.port.udp = agent_port_ask(sock, 0);
-	k.port.tcp = agent_port_ask(sock, 1);
-	k.port.number = storm_udp_port_number(k.port.udp);
-	if (!k.port.number ||
-	    storm_udp_port_number(k.port.tcp) != k.port.number)
+	kept.port.udp = agent_port_ask(sock, 0);
+	kept.port.tcp = agent_port_ask(sock, 1);
+	kept.port.number = storm_udp_port_number(kept.port.udp);
+	if (!kept.port.number ||
+	    storm_udp_port_number(kept.port.tcp) != kept.port.number)
 		agent_port_close();
 }
 
 void agent_port_close(void)
 {
-	storm_udp_port_close(&k.port);
+	storm_udp_port_close(&kept.port);
 }

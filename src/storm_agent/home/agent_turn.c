@@ -29,7 +29,7 @@
 
 static struct {
 	int file; /* stays open: closing it would end the lock */
-} t = { .file = -1 };
+} turn = { .file = -1 };
 
 static void agent_turn_sign(void)
 {
@@ -37,7 +37,7 @@ static void agent_turn_sign(void)
 
 	snprintf(text, sizeof(text), "%*d\n", PID_TEXT - 1, (int) getpid());
 	/* if it fails, an older slurmd keeps the turn until it ends */
-	if (pwrite(t.file, text, PID_TEXT, 0) != PID_TEXT)
+	if (pwrite(turn.file, text, PID_TEXT, 0) != PID_TEXT)
 		return;
 }
 
@@ -49,7 +49,7 @@ static int agent_turn_other(void)
 	char text[PID_TEXT + 1] = "";
 	pid_t pid = 0;
 
-	if (pread(t.file, text, sizeof(text) - 1, 0) == PID_TEXT)
+	if (pread(turn.file, text, sizeof(text) - 1, 0) == PID_TEXT)
 		pid = atoi(text);
 	if (pid > 0 && pid != getpid())
 		p.fd = pidfd_open(pid, 0);
@@ -64,7 +64,7 @@ static bool agent_turn_lock(short type)
 {
 	struct flock lock = { .l_type = type, .l_whence = SEEK_SET };
 
-	return !fcntl(t.file, F_SETLK, &lock);
+	return !fcntl(turn.file, F_SETLK, &lock);
 }
 
 int agent_turn_begin(const char *rundir, const char *node)
@@ -76,8 +76,8 @@ int agent_turn_begin(const char *rundir, const char *node)
 		return err;
 	snprintf(path, sizeof(path), "%s/%s/watch",
 		 rundir ? rundir : STORM_RUNDIR, node);
-	t.file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (t.file < 0)
+	turn.file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (turn.file < 0)
 		return errno;
 	agent_turn_sign();
 	return 0;
@@ -85,9 +85,9 @@ int agent_turn_begin(const char *rundir, const char *node)
 
 void agent_turn_end(void)
 {
-	if (t.file >= 0)
-		close(t.file);
-	t.file = -1;
+	if (turn.file >= 0)
+		close(turn.file);
+	turn.file = -1;
 }
 
 bool agent_turn_wait(int wake)

@@ -48,16 +48,16 @@ static struct {
 	bool told;  /* the failure of the nodes was logged */
 	bool shown; /* a file is under its name on the nodes */
 	bool again; /* nothing is: Slurm sends all of it, from the start */
-} now;
+} transfer;
 
 bool storm_bcast_told(void)
 {
-	return now.told;
+	return transfer.told;
 }
 
 bool storm_bcast_sends(void)
 {
-	return now.event;
+	return transfer.event;
 }
 
 bool storm_fall_back(enum storm_fallback policy, const char *otherwise,
@@ -177,24 +177,24 @@ static char *bcast_start(struct step_cast *c, const char *nodelist,
 	}
 	/* Queued before OPEN, so that it travels with OPEN. */
 	errno = 0;
-	now.event =
+	transfer.event =
 		stock_bcast_size() ?
 			storm_transfer_file(c->domain->d, NULL,
 					    stock_bcast_fd(), &to) :
 			storm_xfer_and_signal(c->domain->d, NULL, &to, NULL, 0);
-	if (!now.event)
+	if (!transfer.event)
 		why = xstrdup(errno ? strerror(errno) :
 				      storm_strerror(STORM_ECLOSED));
 	else if (fresh)
 		why = step_domain_open(c->domain);
 	if (why && fresh) {
-		storm_event_destroy(now.event);
-		now.event = NULL;
+		storm_event_destroy(transfer.event);
+		transfer.event = NULL;
 		step_domain_destroy(c->domain);
 		c->domain = NULL;
 	}
-	xfree(now.path);
-	now.path = xstrdup(msg->fname);
+	xfree(transfer.path);
+	transfer.path = xstrdup(msg->fname);
 	return why;
 }
 
@@ -220,9 +220,10 @@ static void bcast_log_failure(const struct step_domain *sd,
 		stock_bcast_source_error(source->sys);
 	else if (nodes)
 		error("storm: %s exists on %s; use --force to replace it",
-		      now.path, nodes);
+		      transfer.path, nodes);
 	else
-		error("storm: %s: %s", now.path, faults ? faults : "aborted");
+		error("storm: %s: %s", transfer.path,
+		      faults ? faults : "aborted");
 	xfree(nodes);
 }
 
@@ -232,7 +233,7 @@ static char *bcast_slow(const struct step_domain *sd)
 	struct storm_idset behind;
 	char *text = NULL;
 
-	if (storm_event_behind(now.event, &behind) &&
+	if (storm_event_behind(transfer.event, &behind) &&
 	    (sd->count == 1 || storm_idset_size(&behind) < sd->count))
 		text = step_domain_names(sd, &behind);
 	storm_idset_clear(&behind);
@@ -243,7 +244,7 @@ static void bcast_show(const struct step_cast *c, struct progress *p)
 {
 	char *slow = bcast_slow(c->domain);
 
-	progress_show(p, storm_event_progress(now.event), slow);
+	progress_show(p, storm_event_progress(transfer.event), slow);
 	xfree(slow);
 }
 
@@ -260,14 +261,14 @@ static bool bcast_is_path(const struct storm_fault *f)
 static bool bcast_falls_back(struct step_cast *c,
 			     const struct storm_outcome *out, char **why)
 {
-	if (now.shown || !*why || c->conf->fallback == FALLBACK_NEVER)
+	if (transfer.shown || !*why || c->conf->fallback == FALLBACK_NEVER)
 		return false;
 	for (uint32_t i = 0; i < out->faults_kept; i++)
 		if (!bcast_is_path(&out->faults[i]))
 			return false;
 	step_domain_keep(c->domain, out);
-	now.again = storm_fall_back(c->conf->fallback, c->otherwise, *why,
-				    &c->fallback);
+	transfer.again = storm_fall_back(c->conf->fallback, c->otherwise, *why,
+					 &c->fallback);
 	*why = NULL;
 	return true;
 }
@@ -288,15 +289,15 @@ static list_t *bcast_finish(struct step_cast *c)
 	list_t *list = NULL;
 	char *text;
 
-	progress_begin(&p, now.path, size);
-	while (!storm_test_event(now.event, true, storm_now() + POLL_NS,
+	progress_begin(&p, transfer.path, size);
+	while (!storm_test_event(transfer.event, true, storm_now() + POLL_NS,
 				 &out)) {
 		bcast_show(c, &p);
 		if (c->abort && *c->abort) {
 			progress_end(&p, false);
 			/* No node shows the file unless all have it. */
-			storm_event_destroy(now.event);
-			now.event = NULL;
+			storm_event_destroy(transfer.event);
+			transfer.event = NULL;
 			list = storm_answer(NULL, c->domain->names[0],
 					    ECANCELED);
 			bcast_drop_domain(c);
@@ -307,13 +308,14 @@ static list_t *bcast_finish(struct step_cast *c)
 	text = step_domain_faults(c->domain, &out);
 	switch (out.state) {
 	case STORM_DONE:
-		now.shown = true;
-		storm_record_transfer(c->rec, now.path, size, c->domain->d);
+		transfer.shown = true;
+		storm_record_transfer(c->rec, transfer.path, size,
+				      c->domain->d);
 		/* Complete on all nodes.  Then some could not rename it, or
 		 * were lost before they reported. */
 		if (text)
-			error("storm: %s is not on all nodes: %s", now.path,
-			      text);
+			error("storm: %s is not on all nodes: %s",
+			      transfer.path, text);
 		list = text ? bcast_answers(c->domain, &out) :
 			      list_create(destroy_data_info);
 		break;
@@ -327,22 +329,22 @@ static list_t *bcast_finish(struct step_cast *c)
 		break;
 	default:
 		error("storm: %s: the nodes were lost before they answered%s%s",
-		      now.path, text ? ": " : "", text ? text : "");
+		      transfer.path, text ? ": " : "", text ? text : "");
 		list = bcast_answers(c->domain, &out);
 	}
-	now.told = text || out.state != STORM_DONE;
+	transfer.told = text || out.state != STORM_DONE;
 	xfree(text);
 	storm_outcome_clear(&out);
-	storm_event_destroy(now.event);
-	now.event = NULL;
-	if (now.again)
+	storm_event_destroy(transfer.event);
+	transfer.event = NULL;
+	if (transfer.again)
 		bcast_drop_domain(c);
 	return list;
 }
 
 list_t *storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout)
 {
-	struct step_cast *c = now.cast;
+	struct step_cast *c = transfer.cast;
 	file_bcast_msg_t *block = msg->data;
 	char *why;
 
@@ -350,18 +352,18 @@ list_t *storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout)
 		return storm_answer(NULL, nodelist, SLURM_ERROR);
 	if (!c)
 		return slurm_send_recv_msgs(nodelist, msg, timeout);
-	if (c->abort && *c->abort && !now.event)
+	if (c->abort && *c->abort && !transfer.event)
 		return storm_answer(NULL, nodelist, ECANCELED);
-	if (now.again) /* storm_bcast() has Slurm's code begin once more */
+	if (transfer.again) /* storm_bcast() has Slurm's code begin once more */
 		return list_create(destroy_data_info);
-	if (c->fallback && !now.gave_up)
+	if (c->fallback && !transfer.gave_up)
 		return slurm_send_recv_msgs(nodelist, msg, timeout);
 	if (block->block_no == 1 &&
 	    (why = bcast_start(c, nodelist, block, timeout))) {
 		if (storm_fall_back(c->conf->fallback, c->otherwise, why,
 				    &c->fallback))
 			return slurm_send_recv_msgs(nodelist, msg, timeout);
-		now.gave_up = now.told = true;
+		transfer.gave_up = transfer.told = true;
 		return storm_answer(NULL, nodelist,
 				    SLURM_COMMUNICATIONS_CONNECTION_ERROR);
 	}
@@ -414,8 +416,9 @@ int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
 		return 1; /* as for an unknown option */
 	}
 	slurm_mutex_lock(&one_at_a_time);
-	now.cast = c;
-	now.gave_up = now.told = now.shown = now.again = false;
+	transfer.cast = c;
+	transfer.gave_up = transfer.told = transfer.shown = transfer.again =
+		false;
 	if (!c->fallback && (what = bcast_not_served(params))) {
 		c->fallback = xstrdup(what);
 		verbose("storm: %s is not supported; %s", c->fallback,
@@ -428,16 +431,16 @@ int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
 			c->sdc.set.radix = MIN(file_bcast_width(params), 64);
 	}
 	rc = stock_bcast_file(params);
-	if (now.again) {
-		now.again = false;
+	if (transfer.again) {
+		transfer.again = false;
 		params->compress = asked.compress;
 		params->block_size = asked.block_size;
 		rc = stock_bcast_file(params);
 	}
-	storm_event_destroy(now.event); /* left if Slurm's code failed */
-	now.event = NULL;
-	xfree(now.path);
-	now.cast = NULL;
+	storm_event_destroy(transfer.event); /* left if Slurm's code failed */
+	transfer.event = NULL;
+	xfree(transfer.path);
+	transfer.cast = NULL;
 	slurm_mutex_unlock(&one_at_a_time);
 	return rc;
 }

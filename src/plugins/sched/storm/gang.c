@@ -53,7 +53,7 @@ static struct {
 	pthread_t thread;
 	bool running, stop, posted, new_conf, check;
 	struct storm_gang_conf conf; /* for the next scan */
-} t = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} inbox = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* The thread's own. */
 struct gang {
@@ -257,10 +257,10 @@ static void gang_check_conf(const struct gang *g)
 {
 	bool check;
 
-	slurm_mutex_lock(&t.lock);
-	check = t.check;
-	t.check = false;
-	slurm_mutex_unlock(&t.lock);
+	slurm_mutex_lock(&inbox.lock);
+	check = inbox.check;
+	inbox.check = false;
+	slurm_mutex_unlock(&inbox.lock);
 	if (check)
 		checks_warn(&g->conf);
 }
@@ -298,17 +298,17 @@ static bool gang_wait(struct gang *g, bool *new_conf)
 					.tv_nsec = at % STORM_SEC };
 	bool scan;
 
-	slurm_mutex_lock(&t.lock);
-	while (!t.posted && !t.stop)
-		if (pthread_cond_clockwait(&t.cond, &t.lock, CLOCK_MONOTONIC,
-					   &until))
+	slurm_mutex_lock(&inbox.lock);
+	while (!inbox.posted && !inbox.stop)
+		if (pthread_cond_clockwait(&inbox.cond, &inbox.lock,
+					   CLOCK_MONOTONIC, &until))
 			break;
-	scan = gang_changed(g) || t.posted || t.new_conf;
-	*new_conf = t.new_conf;
-	if (t.new_conf)
-		g->conf = t.conf;
-	t.posted = t.new_conf = false;
-	slurm_mutex_unlock(&t.lock);
+	scan = gang_changed(g) || inbox.posted || inbox.new_conf;
+	*new_conf = inbox.new_conf;
+	if (inbox.new_conf)
+		g->conf = inbox.conf;
+	inbox.posted = inbox.new_conf = false;
+	slurm_mutex_unlock(&inbox.lock);
 	return scan;
 }
 
@@ -321,14 +321,14 @@ static void *gang_thread(void *arg)
 	/* One that no earlier slurmctld has used: agents tell maps apart by it.
 	 * They do not compare which is higher. */
 	g->version = (uint64_t) time(NULL) << 24;
-	while (!__atomic_load_n(&t.stop, __ATOMIC_ACQUIRE)) {
+	while (!__atomic_load_n(&inbox.stop, __ATOMIC_ACQUIRE)) {
 		gang_check_conf(g);
 		gang_scan(g, new_conf);
 		do {
 			if (g->told)
 				gang_comment(g);
 		} while (!gang_wait(g, &new_conf) &&
-			 !__atomic_load_n(&t.stop, __ATOMIC_ACQUIRE));
+			 !__atomic_load_n(&inbox.stop, __ATOMIC_ACQUIRE));
 	}
 	plan_clear(&g->plan);
 	shares_clear(&g->shares);
@@ -341,16 +341,16 @@ int gang_start(const struct storm_gang_conf *conf, void (*up)(void))
 	struct gang *g = xmalloc(sizeof(*g));
 	int rc;
 
-	g->conf = t.conf = *conf;
+	g->conf = inbox.conf = *conf;
 	g->up = up;
-	t.stop = t.posted = t.new_conf = t.check = false;
-	slurm_cond_init(&t.cond, NULL);
+	inbox.stop = inbox.posted = inbox.new_conf = inbox.check = false;
+	slurm_cond_init(&inbox.cond, NULL);
 	if (strober_watch_start()) {
 		xfree(g);
 		return SLURM_ERROR;
 	}
 	strober_watch_lead(conf->lead);
-	rc = pthread_create(&t.thread, NULL, gang_thread, g);
+	rc = pthread_create(&inbox.thread, NULL, gang_thread, g);
 	if (rc) {
 		error("storm: cannot start the gang scheduling thread: %s",
 		      strerror(rc));
@@ -358,32 +358,33 @@ int gang_start(const struct storm_gang_conf *conf, void (*up)(void))
 		xfree(g);
 		return SLURM_ERROR;
 	}
-	t.running = true;
+	inbox.running = true;
 	return SLURM_SUCCESS;
 }
 
 void gang_stop(void)
 {
-	if (!t.running)
+	if (!inbox.running)
 		return;
-	slurm_mutex_lock(&t.lock);
-	__atomic_store_n(&t.stop, true, __ATOMIC_RELEASE);
-	slurm_cond_signal(&t.cond);
-	slurm_mutex_unlock(&t.lock);
-	pthread_join(t.thread, NULL);
-	t.running = false;
+	slurm_mutex_lock(&inbox.lock);
+	__atomic_store_n(&inbox.stop, true, __ATOMIC_RELEASE);
+	slurm_cond_signal(&inbox.cond);
+	slurm_mutex_unlock(&inbox.lock);
+	pthread_join(inbox.thread, NULL);
+	inbox.running = false;
 	strober_watch_stop();
 }
 
 void gang_reconfig(const struct storm_gang_conf *conf)
 {
-	slurm_mutex_lock(&t.lock);
-	t.new_conf = memcmp(&t.conf, conf, sizeof(*conf)) != 0 || t.new_conf;
-	t.conf = *conf;
-	t.posted = t.check = true;
-	slurm_cond_signal(&t.cond);
-	slurm_mutex_unlock(&t.lock);
-	if (t.running)
+	slurm_mutex_lock(&inbox.lock);
+	inbox.new_conf = memcmp(&inbox.conf, conf, sizeof(*conf)) != 0 ||
+			 inbox.new_conf;
+	inbox.conf = *conf;
+	inbox.posted = inbox.check = true;
+	slurm_cond_signal(&inbox.cond);
+	slurm_mutex_unlock(&inbox.lock);
+	if (inbox.running)
 		strober_watch_lead(conf->lead);
 	strober_watch_retry();
 }

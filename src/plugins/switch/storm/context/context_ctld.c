@@ -43,7 +43,7 @@ static struct {
 	uid_t slurm_uid;
 	uint32_t per_user;
 	bool claimed; /* there are leases whose users are to be looked up */
-} c = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
+} leases = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
 
 /* slurmctld reads storm.conf twice when it starts: that is one message. */
 static void context_ctld_say_refused(char *why)
@@ -82,7 +82,7 @@ static bool context_ctld_conf(const char *state_dir,
 
 static void context_ctld_save(const struct context_lease *l)
 {
-	if (c.fd >= 0 && context_file_put(c.fd, l))
+	if (leases.fd >= 0 && context_file_put(leases.fd, l))
 		error("storm: cannot save the lease of network context %u, which may be leased twice if slurmctld is killed now: %m",
 		      l->id);
 }
@@ -92,25 +92,25 @@ static void context_ctld_open(const char *state_dir)
 	char *path = xstrdup_printf("%s/storm_contexts", state_dir);
 	uint32_t damaged;
 
-	c.fd = context_file_open(path, c.table, &damaged);
-	if (c.fd < 0)
+	leases.fd = context_file_open(path, leases.table, &damaged);
+	if (leases.fd < 0)
 		error("storm: %s: %m: a network context may be leased twice if slurmctld is killed",
 		      path);
 	if (damaged)
 		error("storm: %s: %u records are damaged; slurmctld's saved steps have their leases",
 		      path, damaged);
-	context_table_loaded(c.table);
+	context_table_loaded(leases.table);
 	xfree(path);
 }
 
 static void context_ctld_stop_locked(void)
 {
-	context_table_destroy(c.table);
-	c.table = NULL;
-	if (c.fd >= 0)
-		close(c.fd);
-	c.fd = -1;
-	xfree(c.cluster);
+	context_table_destroy(leases.table);
+	leases.table = NULL;
+	if (leases.fd >= 0)
+		close(leases.fd);
+	leases.fd = -1;
+	xfree(leases.cluster);
 }
 
 void context_ctld_start(const char *state_dir)
@@ -118,28 +118,28 @@ void context_ctld_start(const char *state_dir)
 	struct storm_context_conf conf;
 
 	context_ctld_conf(state_dir, &conf);
-	pthread_mutex_lock(&c.lock);
+	pthread_mutex_lock(&leases.lock);
 	context_ctld_stop_locked();
-	c.table = context_table_create(conf.count, conf.group);
-	if (c.table)
+	leases.table = context_table_create(conf.count, conf.group);
+	if (leases.table)
 		context_ctld_open(state_dir);
 	else
 		error("storm: no memory for %u network contexts", conf.count);
-	c.cluster = xstrdup(slurm_conf.cluster_name);
-	c.node_uid = slurm_conf.slurmd_user_id;
-	c.slurm_uid = slurm_conf.slurm_user_id;
-	c.per_user = conf.per_user;
-	c.started = storm_now();
-	c.swept = c.complained = 0;
-	c.refused = 0;
-	pthread_mutex_unlock(&c.lock);
+	leases.cluster = xstrdup(slurm_conf.cluster_name);
+	leases.node_uid = slurm_conf.slurmd_user_id;
+	leases.slurm_uid = slurm_conf.slurm_user_id;
+	leases.per_user = conf.per_user;
+	leases.started = storm_now();
+	leases.swept = leases.complained = 0;
+	leases.refused = 0;
+	pthread_mutex_unlock(&leases.lock);
 }
 
 void context_ctld_stop(void)
 {
-	pthread_mutex_lock(&c.lock);
+	pthread_mutex_lock(&leases.lock);
 	context_ctld_stop_locked();
-	pthread_mutex_unlock(&c.lock);
+	pthread_mutex_unlock(&leases.lock);
 }
 
 /* -------------------------------------------------------- unclaimed leases --- */
@@ -156,7 +156,7 @@ static bool context_ctld_job_gone(void *arg, uint32_t job)
 
 	(void) arg;
 	if (!j)
-		return storm_now() - c.started > patience;
+		return storm_now() - leases.started > patience;
 	return !IS_JOB_RUNNING(j) && !IS_JOB_SUSPENDED(j) &&
 	       !IS_JOB_COMPLETING(j);
 }
@@ -171,19 +171,19 @@ static void context_ctld_sweep(bool now)
 {
 	uint64_t t = storm_now();
 
-	if (!context_table_figures(c.table).unclaimed ||
-	    (!now && c.swept && t - c.swept < SWEEP))
+	if (!context_table_figures(leases.table).unclaimed ||
+	    (!now && leases.swept && t - leases.swept < SWEEP))
 		return;
-	c.swept = t;
-	context_table_sweep(c.table, context_ctld_job_gone, context_ctld_swept,
-			    NULL);
+	leases.swept = t;
+	context_table_sweep(leases.table, context_ctld_job_gone,
+			    context_ctld_swept, NULL);
 }
 
 void context_ctld_job_ends(void)
 {
-	pthread_mutex_lock(&c.lock);
-	c.swept = 0;
-	pthread_mutex_unlock(&c.lock);
+	pthread_mutex_lock(&leases.lock);
+	leases.swept = 0;
+	pthread_mutex_unlock(&leases.lock);
 }
 
 /* ------------------------------------------------------------ none is left --- */
@@ -202,15 +202,16 @@ static bool context_ctld_user(void *arg, uint32_t job, uint32_t *uid)
  * have no quota. */
 static enum context_left context_ctld_may_take(uid_t uid)
 {
-	struct context_figures f = context_table_figures(c.table);
+	struct context_figures f = context_table_figures(leases.table);
 
-	if (!uid || uid == c.slurm_uid)
+	if (!uid || uid == leases.slurm_uid)
 		return CONTEXT_LEASED;
 	/* slurmctld recovers a step before its job's user */
-	if (c.claimed)
-		context_table_find_owners(c.table, context_ctld_user, NULL);
-	c.claimed = false;
-	if (context_table_owned(c.table, uid) >= c.per_user)
+	if (leases.claimed)
+		context_table_find_owners(leases.table, context_ctld_user,
+					  NULL);
+	leases.claimed = false;
+	if (context_table_owned(leases.table, uid) >= leases.per_user)
 		return CONTEXT_QUOTA;
 	return f.leased >= f.count - f.count / RESERVE ? CONTEXT_USED_UP :
 							 CONTEXT_LEASED;
@@ -220,22 +221,22 @@ static enum context_left context_ctld_may_take(uid_t uid)
 static void context_ctld_complain(const step_record_t *step,
 				  enum context_left why)
 {
-	struct context_figures f = context_table_figures(c.table);
+	struct context_figures f = context_table_figures(leases.table);
 	uint64_t now = storm_now();
 
-	c.refused++;
-	if (c.complained && now - c.complained < COMPLAINT)
+	leases.refused++;
+	if (leases.complained && now - leases.complained < COMPLAINT)
 		return;
 	if (why == CONTEXT_QUOTA)
 		info("storm: %ps runs without a network context: uid %u has %u, as many as ContextsPerUser in storm.conf allows (%u steps without one since the last message)",
-		     &step->step_id, step->job_ptr->user_id, c.per_user,
-		     c.refused);
+		     &step->step_id, step->job_ptr->user_id, leases.per_user,
+		     leases.refused);
 	else
 		error("storm: %ps runs without a network context: %u of %u are leased (%u of them to steps that slurmctld no longer knows), and the rest is for SlurmUser (%u steps without one since the last message); raise ContextCount in storm.conf and run \"scontrol reconfigure\"",
 		      &step->step_id, f.leased, f.count, f.unclaimed,
-		      c.refused);
-	c.complained = now;
-	c.refused = 0;
+		      leases.refused);
+	leases.complained = now;
+	leases.refused = 0;
 }
 
 void context_ctld_reconfig(void)
@@ -244,11 +245,12 @@ void context_ctld_reconfig(void)
 
 	if (!context_ctld_conf(slurm_conf.state_save_location, &conf))
 		return; /* it stays as it was */
-	pthread_mutex_lock(&c.lock);
-	if (c.table && context_table_resize(c.table, conf.count, conf.group))
+	pthread_mutex_lock(&leases.lock);
+	if (leases.table &&
+	    context_table_resize(leases.table, conf.count, conf.group))
 		error("storm: no memory for %u network contexts", conf.count);
-	c.per_user = conf.per_user;
-	pthread_mutex_unlock(&c.lock);
+	leases.per_user = conf.per_user;
+	pthread_mutex_unlock(&leases.lock);
 }
 
 /* -------------------------------------------------------------- the steps --- */
@@ -295,7 +297,7 @@ context_ctld_take(const step_record_t *step, const struct context_holder *h,
 
 	*why = CONTEXT_LEASED;
 	if (joint) /* a part costs nothing */
-		l = context_table_lease(c.table, h, true, NULL);
+		l = context_table_lease(leases.table, h, true, NULL);
 	if (l)
 		return l;
 	context_ctld_sweep(false);
@@ -306,9 +308,9 @@ context_ctld_take(const step_record_t *step, const struct context_holder *h,
 	}
 	if (*why != CONTEXT_LEASED)
 		return NULL;
-	l = context_table_lease(c.table, h, false, key);
+	l = context_table_lease(leases.table, h, false, key);
 	if (l)
-		context_table_owner(c.table, l->id, uid);
+		context_table_owner(leases.table, l->id, uid);
 	else
 		*why = CONTEXT_USED_UP;
 	return l;
@@ -364,10 +366,10 @@ enum context_left context_ctld_lease(step_record_t *step, struct context *x)
 
 	if (!context_ctld_fits(step))
 		return left;
-	pthread_mutex_lock(&c.lock);
-	if (c.table && context_table_figures(c.table).count)
+	pthread_mutex_lock(&leases.lock);
+	if (leases.table && context_table_figures(leases.table).count)
 		left = context_ctld_lease_locked(step, x);
-	pthread_mutex_unlock(&c.lock);
+	pthread_mutex_unlock(&leases.lock);
 	return left;
 }
 
@@ -375,27 +377,27 @@ void context_ctld_return(const struct context *x)
 {
 	const struct context_lease *l;
 
-	pthread_mutex_lock(&c.lock);
-	l = c.table ? context_table_return(c.table, x->id, x->serial,
-					   &x->holder) :
-		      NULL;
+	pthread_mutex_lock(&leases.lock);
+	l = leases.table ? context_table_return(leases.table, x->id, x->serial,
+						&x->holder) :
+			   NULL;
 	if (l) {
 		context_ctld_save(l);
 		debug("storm: network context %u comes back from step %u.%u",
 		      x->id, x->job, x->step);
 	}
-	pthread_mutex_unlock(&c.lock);
+	pthread_mutex_unlock(&leases.lock);
 }
 
 void context_ctld_claim(const struct context *x)
 {
-	pthread_mutex_lock(&c.lock);
-	if (c.table && !context_table_claim(c.table, x->id, x->serial, x->group,
-					    &x->holder))
+	pthread_mutex_lock(&leases.lock);
+	if (leases.table && !context_table_claim(leases.table, x->id, x->serial,
+						 x->group, &x->holder))
 		info("storm: step %u.%u ended before slurmctld restarted: its network context %u is now another step's",
 		     x->job, x->step, x->id);
-	c.claimed = true;
-	pthread_mutex_unlock(&c.lock);
+	leases.claimed = true;
+	pthread_mutex_unlock(&leases.lock);
 }
 
 char *context_ctld_sign(const struct context *x)
@@ -403,10 +405,10 @@ char *context_ctld_sign(const struct context *x)
 	char *cluster, *cred;
 	uid_t node_uid;
 
-	pthread_mutex_lock(&c.lock);
-	cluster = xstrdup(c.cluster);
-	node_uid = c.node_uid;
-	pthread_mutex_unlock(&c.lock);
+	pthread_mutex_lock(&leases.lock);
+	cluster = xstrdup(leases.cluster);
+	node_uid = leases.node_uid;
+	pthread_mutex_unlock(&leases.lock);
 	cred = cluster ? context_sign(x, cluster, node_uid) : NULL;
 	xfree(cluster);
 	return cred;
