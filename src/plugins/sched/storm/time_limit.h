@@ -1,7 +1,7 @@
 /*
  * time_limit.h - a job's time limit counts what it has had of its cores, not what
  * others had meanwhile (Quadrics paper, section 2), in the partitions of
- * TimeLimitByTurns.  slurmctld ends a job at its end_time; that moves by the time
+ * LimitByTurns.  slurmctld ends a job at its end_time; that moves by the time
  * that the job has stood out of its turns.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
