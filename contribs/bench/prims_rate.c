@@ -39,8 +39,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "src/libstorm/base/clock.h"
 #include "node_arg.h"
+#include "src/libstorm/base/clock.h"
 #include "src/libstorm/storm.h"
 
 #define NODE_PORT 8390

@@ -19,8 +19,8 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "src/libstorm/base/clock.h"
 #include "node_arg.h"
+#include "src/libstorm/base/clock.h"
 #include "src/libstorm/storm.h"
 
 #define BODY 24 /* of a strobe of gang scheduling */

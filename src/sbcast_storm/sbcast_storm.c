@@ -22,12 +22,12 @@
 #include "src/common/xstring.h"
 #include "src/sbcast/sbcast.h"
 
+#include "sbcast_slurm.h"
 #include "src/libstorm/program/prepare.h"
 #include "src/plugins/launch/storm/bcast.h"
 #include "src/plugins/launch/storm/known_check.h"
 #include "src/plugins/launch/storm/progress.h"
 #include "src/storm_common/slurm_build.h"
-#include "sbcast_slurm.h"
 #include "storm_config.h"
 
 #define NAME "sbcast_storm"

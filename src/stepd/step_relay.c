@@ -49,11 +49,11 @@
 #include "src/common/slurm_protocol_api.h"
 #include "src/common/slurm_protocol_util.h"
 
-#include "src/storm_common/local/local.h"
-#include "src/storm_common/step_protocol.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
 #include "src/libstorm/base/thread.h"
+#include "src/storm_common/local/local.h"
+#include "src/storm_common/step_protocol.h"
 #include "step_conn.h"
 #include "step_message.h"
 #include "step_peer.h"

@@ -15,20 +15,20 @@
 #include "config.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <linux/sockios.h>
 #include <unistd.h>
 
 #include "slurm/slurm.h"
 #include "src/common/eio.h"
-#include "src/slurm/io_hdr.h"
 #include "src/common/list.h"
 #include "src/common/log.h"
 #include "src/common/slurm_protocol_api.h"
+#include "src/slurm/io_hdr.h"
 
 #include "src/libstorm/base/clock.h"
 #include "src/slurm/stepd.h"

@@ -26,17 +26,17 @@
 #include "agent_cred.h"
 #include "agent_peers.h"
 #include "agent_session.h"
-#include "src/storm_common/gang_map.h"
-#include "src/storm_common/step_protocol.h"
 #include "src/libstorm/base/addr.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/log_limit.h"
 #include "src/libstorm/base/shown.h"
-#include "src/libstorm/base/tree.h"
 #include "src/libstorm/base/step_name.h"
+#include "src/libstorm/base/tree.h"
 #include "src/libstorm/protocol/nm/nm.h"
 #include "src/libstorm/wire/open.h"
 #include "src/libstorm/wire/wire.h"
+#include "src/storm_common/gang_map.h"
+#include "src/storm_common/step_protocol.h"
 
 /* At most so many OPENs wait to be checked.  More are refused, so a flood of
  * OPENs cannot exhaust the node's memory. */

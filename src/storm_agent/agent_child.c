@@ -18,10 +18,10 @@
 #include "agent.h"
 #include "agent_child.h"
 #include "agent_session.h"
-#include "src/storm_agent/files/file_child.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/log_limit.h"
 #include "src/libstorm/base/minmax.h"
+#include "src/storm_agent/files/file_child.h"
 
 #define PATIENCE (10 * STORM_SEC) /* for an answer of the file system */
 #define LEAVE_TIME \

@@ -21,13 +21,13 @@
 #include "agent_file.h"
 #include "agent_libdir.h"
 #include "agent_session.h"
-#include "src/storm_agent/files/file_child.h"
-#include "src/storm_agent/files/file_pool.h"
-#include "src/storm_common/step_protocol.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/log_limit.h"
 #include "src/libstorm/base/shown.h"
 #include "src/libstorm/base/step_name.h"
+#include "src/storm_agent/files/file_child.h"
+#include "src/storm_agent/files/file_pool.h"
+#include "src/storm_common/step_protocol.h"
 
 #define POOLS_MAX (24u << 20)	   /* of all pools, beside their first step */
 #define POOLS_USER_MAX (18u << 20) /* of all pools of one user */

@@ -28,12 +28,12 @@
 #include "agent.h"
 #include "agent_launch.h"
 #include "agent_session.h"
-#include "src/storm_common/step_protocol.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/log_limit.h"
 #include "src/libstorm/base/shown.h"
-#include "src/libstorm/base/idset.h"
 #include "src/libstorm/protocol/nm/nm.h"
+#include "src/storm_common/step_protocol.h"
 
 /* long enough for a restart of slurmd */
 #define SLURMD_WAIT (5 * STORM_SEC)

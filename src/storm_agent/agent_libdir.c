@@ -30,13 +30,13 @@
 #include "agent.h"
 #include "agent_libdir.h"
 #include "agent_session.h"
-#include "src/storm_agent/files/file_child.h"
-#include "src/storm_common/local/local.h"
-#include "src/slurm/compat.h"
-#include "src/storm_common/whole_file.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/log_limit.h"
 #include "src/libstorm/base/shown.h"
+#include "src/slurm/compat.h"
+#include "src/storm_agent/files/file_child.h"
+#include "src/storm_common/local/local.h"
+#include "src/storm_common/whole_file.h"
 
 #define LIST "libdirs"
 /* directories of a user that are remembered; later ones stay */

@@ -27,8 +27,8 @@
 #include "agent_container.h"
 #include "agent_nursery.h"
 #include "src/storm_agent/files/file_nursery.h"
-#include "src/storm_common/local/local.h"
 #include "src/storm_common/child_spawn.h"
+#include "src/storm_common/local/local.h"
 #include "src/storm_common/slurm_conf_kept.h"
 
 #define SOCKET 3

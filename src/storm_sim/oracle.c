@@ -20,9 +20,9 @@
 #include <string.h>
 
 #include "oracle.h"
-#include "src/libstorm/wire/cast.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
+#include "src/libstorm/wire/cast.h"
 
 struct op_state {
 	size_t effective; /* entry of the valid decision; or SIZE_MAX */

@@ -10,8 +10,8 @@
 
 #include <json-c/json.h>
 
-#include "src/storm_sim/model/model.h"
 #include "src/libstorm/storm.h"
+#include "src/storm_sim/model/model.h"
 
 #define SCENARIO_LAUNCHES STORM_REPORT_KINDS
 #define SCENARIO_SIZE_MAX 4294967294.0 /* bytes of a transfer */

@@ -12,9 +12,9 @@
 #include "asker.h"
 #include "deaf.h"
 #include "missed.h"
-#include "src/storm_common/gang_map.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
+#include "src/storm_common/gang_map.h"
 
 #define EVERY 3 /* looks: then all nodes are asked one question */
 #define QUESTIONS 200

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/gang/policy.h"
 #include "rota.h"
+#include "src/gang/policy.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
 

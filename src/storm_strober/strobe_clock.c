@@ -24,10 +24,10 @@
 #include "src/common/log.h"
 
 #include "rota.h"
-#include "strobe_clock.h"
-#include "src/storm_common/proc_state.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
+#include "src/storm_common/proc_state.h"
+#include "strobe_clock.h"
 
 #define PRIORITY 20		   /* SCHED_FIFO */
 #define LOOK_EVERY (25 * STORM_MS) /* is slurmctld stopped? */

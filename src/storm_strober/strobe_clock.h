@@ -24,8 +24,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/storm_common/gang_map.h"
 #include "src/libstorm/storm.h"
+#include "src/storm_common/gang_map.h"
 #include "src/storm_common/strober_protocol.h"
 
 /*

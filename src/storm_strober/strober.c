@@ -45,14 +45,12 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
-#include "maps.h"
 #include "held.h"
+#include "maps.h"
 #include "missed.h"
 #include "outside.h"
-#include "storm_config.h"
-#include "strobe_clock.h"
-#include "src/storm_common/strober_protocol.h"
-#include "strober_domain.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/idset.h"
 #include "src/storm_common/caps.h"
 #include "src/storm_common/child_log.h"
 #include "src/storm_common/child_watch.h"
@@ -61,8 +59,10 @@
 #include "src/storm_common/slurm_build.h"
 #include "src/storm_common/slurm_conf_kept.h"
 #include "src/storm_common/storm_conf.h"
-#include "src/libstorm/base/clock.h"
-#include "src/libstorm/base/idset.h"
+#include "src/storm_common/strober_protocol.h"
+#include "storm_config.h"
+#include "strobe_clock.h"
+#include "strober_domain.h"
 
 #define RETRY (100 * STORM_MS) /* after a map did not reach all nodes */
 #define TEST_EVERY (20 * STORM_MS)

@@ -22,15 +22,15 @@
 #include "held.h"
 #include "missed.h"
 #include "outside.h"
-#include "strobe_clock.h"
-#include "strober_domain.h"
-#include "strober_state.h"
-#include "src/storm_common/gang_map.h"
-#include "src/storm_common/node_addr.h"
-#include "src/storm_common/node_list.h"
 #include "src/libstorm/base/auth_reason.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/program/domain_private.h"
+#include "src/storm_common/gang_map.h"
+#include "src/storm_common/node_addr.h"
+#include "src/storm_common/node_list.h"
+#include "strobe_clock.h"
+#include "strober_domain.h"
+#include "strober_state.h"
 
 static struct {
 	const char *state; /* file */

@@ -24,8 +24,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/libstorm/storm.h"

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "world.h"
+
 #include "src/storm_agent/agent_launch.c"
 
 static struct agent_io *dead;

@@ -13,8 +13,8 @@
 #include "src/common/xmalloc.h"
 
 #include "fuzz.h"
-#include "src/storm_common/conf_read.h"
 #include "src/libstorm/base/clock.h"
+#include "src/storm_common/conf_read.h"
 
 static char path[64];
 

@@ -14,15 +14,15 @@
 #include "src/common/slurm_protocol_common.h"
 #include "src/common/slurm_protocol_defs.h"
 
-#include "src/storm_common/gang_map.h"
+#include "src/libstorm/transport/verbs/verbs_wire.h"
 #include "src/libstorm/wire/cast.h"
+#include "src/libstorm/wire/credential.h"
 #include "src/libstorm/wire/nodelist.h"
 #include "src/libstorm/wire/reports.h"
 #include "src/libstorm/wire/request.h"
 #include "src/libstorm/wire/status.h"
-#include "src/libstorm/transport/verbs/verbs_wire.h"
-#include "src/libstorm/wire/credential.h"
 #include "src/plugins/switch/storm/context/context.h"
+#include "src/storm_common/gang_map.h"
 #include "src/storm_common/local/local.h"
 #include "world.h"
 

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <sys/random.h>
 
-#include "src/libstorm/wire/credential.h"
 #include "src/libstorm/protocol/nm/nm_private.h"
+#include "src/libstorm/wire/credential.h"
 #include "world.h"
 
 #define SEGMENT 5000 /* bytes of one, kept as long as its Node Manager */

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/libstorm/base/clock.h"
 #include "faults.h"
+#include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
 
 void faults_add(struct faults *f, const struct fault *one)

@@ -8,8 +8,8 @@
 #define FAULTS_H
 
 #include "src/libstorm/base/chance.h"
-#include "src/storm_sim/history.h"
 #include "src/storm_sim/engine/sim.h"
+#include "src/storm_sim/history.h"
 
 enum fault_kind {
 	FAULT_LOSS,  /* ppm, from now on */

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/storm_sim/history.h"
 #include "linear.h"
+#include "src/storm_sim/history.h"
 
 struct state {
 	uint64_t memory; /* by cell: 1 + its writer, 0: none */

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "linear.h"
+#include "schedule.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
-#include "linear.h"
 #include "src/libstorm/protocol/owner/owner_private.h"
-#include "schedule.h"
 
 #define TASKS 2	      /* per node; their ids are reported */
 #define TASK_EXITED 3 /* the kind of report */

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schedule.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/wire/open.h"
-#include "schedule.h"
 
 /* Most domains are small, so that there can be many of them. */
 static uint32_t how_many_nodes(uint64_t *c)

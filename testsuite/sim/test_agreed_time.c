@@ -8,8 +8,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "src/libstorm/base/minmax.h"
-#include "src/storm_strober/rota.h"
 #include "src/storm_agent/turns/gang_agreed.h"
+#include "src/storm_strober/rota.h"
 #include "testsuite/unit/unit.h"
 
 #define NODES 300

@@ -19,8 +19,8 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/protocol/owner/owner_private.h"
-#include "src/storm_sim/engine/sim.h"
 #include "src/libstorm/wire/wire.h"
+#include "src/storm_sim/engine/sim.h"
 
 #define OPS 40
 #define VAR STORM_GLOBAL(5)

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schedule.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
-#include "schedule.h"
 
 #define AGAIN \
 	(60 * STORM_MS) /* when a node restarts, or an owner has a successor */

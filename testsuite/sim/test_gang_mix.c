@@ -39,8 +39,8 @@
 #include "src/common/xstring.h"
 
 #include "src/libstorm/base/chance.h"
-#include "src/libstorm/base/minmax.h"
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/minmax.h"
 #include "src/plugins/sched/storm/plan.h"
 #include "src/storm_strober/rota.h"
 

@@ -6,9 +6,9 @@
  */
 #include "../unit/unit.h"
 
-#include "src/libstorm/wire/cast.h"
-#include "src/libstorm/base/idset.h"
 #include "linear.h"
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/wire/cast.h"
 #include "src/storm_sim/oracle.h"
 
 #define NODES 3

@@ -8,10 +8,10 @@
 #ifndef NODES_H
 #define NODES_H
 
-#include "src/libstorm/base/clock.h"
 #include "namespace.h"
-#include "unit.h"
+#include "src/libstorm/base/clock.h"
 #include "src/libstorm/storm.h"
+#include "unit.h"
 
 #define NODES 5
 #define OWNER_UID 1000 /* as in the simulator's credentials */

@@ -15,10 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "src/libstorm/wire/seal.h"
 #include "src/storm_agent/files/file_child.h"
 #include "src/storm_agent/files/file_nursery.h"
 #include "src/storm_agent/files/file_pool.h"
-#include "src/libstorm/wire/seal.h"
 #include "unit.h"
 
 /* no account has to exist: ids are numbers */

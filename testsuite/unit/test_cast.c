@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include "src/libstorm/base/idset.h"
 #include "src/libstorm/wire/cast.h"
 #include "src/libstorm/wire/excluded.h"
-#include "src/libstorm/base/idset.h"
 #include "unit.h"
 
 #define COUNT 100 /* nodes in the domain */

@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "held_process.h"
 #include "src/storm_common/child_limit.h"
 #include "src/storm_common/child_spawn.h"
 #include "src/storm_common/child_watch.h"
-#include "held_process.h"
 #include "unit.h"
 
 static struct child_watch w;

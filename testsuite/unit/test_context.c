@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "small_disk.h"
 #include "src/libstorm/wire/credential.h"
 #include "src/plugins/switch/storm/context/context.h"
 #include "src/plugins/switch/storm/context/context_file.h"
-#include "small_disk.h"
 #include "unit.h"
 
 #define GROUPS 0xefc30000 /* 239.195.0.0 */

@@ -5,8 +5,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "src/libstorm/wire/cast.h"
 #include "src/libstorm/protocol/nm/nm_private.h"
+#include "src/libstorm/wire/cast.h"
 #include "unit.h"
 
 #include "testsuite/fuzz/world.h"

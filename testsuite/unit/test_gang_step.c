@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -15,14 +15,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/libstorm/base/clock.h"
+#include "small_disk.h"
 #include "src/gang/gang_guard.h"
 #include "src/gang/gang_page.h"
 #include "src/gang/gang_stand.h"
 #include "src/gang/gang_step.h"
+#include "src/libstorm/base/clock.h"
 #include "src/stepd/step_guard.h"
 #include "src/storm_common/whole_file.h"
-#include "small_disk.h"
 #include "unit.h"
 
 static char run[64], dir[PATH_MAX];

@@ -5,9 +5,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "src/libstorm/base/idset.h"
-#include "src/storm_strober/held.h"
 #include "src/storm_common/held_word.h"
 #include "src/storm_common/hold_word.h"
+#include "src/storm_strober/held.h"
 #include "unit.h"
 
 #define NODES 1000

@@ -6,8 +6,8 @@
  */
 #include <math.h>
 
-#include "src/storm_sim/model/model.h"
 #include "src/libstorm/storm.h"
+#include "src/storm_sim/model/model.h"
 #include "unit.h"
 
 #define COLUMNS 9 /* 10, 20 ... 90 m */

@@ -7,8 +7,8 @@
 #include <elf.h>
 #include <link.h>
 
-#include "storm_config.h"
 #include "src/storm_common/slurm_build.h"
+#include "storm_config.h"
 #include "unit.h"
 
 struct notes {

@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "src/libstorm/protocol/child.h"
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/protocol/child.h"
 #include "src/libstorm/wire/status.h"
 #include "unit.h"
 

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/storm_common/local/local.h"
 #include "src/stepd/step_door.h"
+#include "src/storm_common/local/local.h"
 #include "unit.h"
 
 #define TASKS 3

@@ -16,8 +16,8 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
-#include "src/storm_common/conf_read.h"
 #include "src/libstorm/base/clock.h"
+#include "src/storm_common/conf_read.h"
 #include "unit.h"
 
 static char path[64];

@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 
 #include "namespace.h"
-#include "src/libstorm/protocol/strobe.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/protocol/strobe.h"
 #include "src/libstorm/transport/udp/udp.h"
 #include "src/libstorm/transport/udp/udp_filter.h"
 #include "src/libstorm/wire/wire.h"

@@ -9,9 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "small_disk.h"
 #include "src/libstorm/storm.h"
 #include "src/storm_strober/strober_state.h"
-#include "small_disk.h"
 #include "unit.h"
 
 static char dir[64], path[96];

@@ -8,10 +8,10 @@
  */
 #include <glob.h>
 
+#include "src/gang/freezer.h"
 #include "src/libstorm/base/minmax.h"
 #include "src/libstorm/base/units.h"
 #include "src/storm_agent/turns/turns.h"
-#include "src/gang/freezer.h"
 #include "unit.h"
 
 /* The events' waits, which the old agent measured itself. */

@@ -13,13 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/libstorm/base/clock.h"
 #include "namespace.h"
+#include "src/libstorm/base/clock.h"
 #include "src/libstorm/transport/udp/udp_port.h"
 #include "src/libstorm/transport/udp/udp_private.h"
 #include "unit.h"

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/storm_common/whole_file.h"
 #include "small_disk.h"
+#include "src/storm_common/whole_file.h"
 #include "unit.h"
 
 #define SIZE 3000

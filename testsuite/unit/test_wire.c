@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "src/libstorm/base/idset.h"
-#include "unit.h"
 #include "src/libstorm/wire/wire.h"
+#include "unit.h"
 
 /* ------------------------------------------------------------- cursors --- */
 

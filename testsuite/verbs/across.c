@@ -24,10 +24,10 @@
 
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/program/domain_private.h" /* and counters */
-#include "src/libstorm/transport/driver.h"
 #include "src/libstorm/program/node_private.h"
-#include "src/storm_sim/engine/sim_private.h" /* its credentials: no MUNGE */
 #include "src/libstorm/storm.h"
+#include "src/libstorm/transport/driver.h"
+#include "src/storm_sim/engine/sim_private.h" /* its credentials: no MUNGE */
 
 #define PORT 18400
 #define OWNER_UID 1000 /* as in the simulator's credentials */

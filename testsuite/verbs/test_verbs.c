@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../unit/unit.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/transport/udp/udp.h"
-#include "../unit/unit.h"
 #include "src/libstorm/transport/verbs/verbs_private.h"
 
 #define PORT 18500

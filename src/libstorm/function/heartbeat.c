@@ -13,8 +13,8 @@
  */
 #include <stdlib.h>
 
-#include "src/libstorm/program/domain_private.h"
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/program/domain_private.h"
 
 /* A search: its question, and its results so far. */
 struct heartbeat_search {

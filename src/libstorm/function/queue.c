@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "src/libstorm/base/clock.h"
-#include "src/libstorm/program/domain_private.h"
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/program/domain_private.h"
 #include "src/libstorm/program/node_private.h"
 #include "src/libstorm/wire/wire.h"
 

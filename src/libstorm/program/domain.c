@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/libstorm/base/addr.h"
-#include "src/libstorm/base/clock.h"
 #include "domain_private.h"
 #include "event.h"
+#include "runner.h"
+#include "src/libstorm/base/addr.h"
+#include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/faults.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/protocol/owner/owner.h"
-#include "runner.h"
 
 struct domain_note { /* a callback to make without the lock */
 	struct domain_note *next;

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "node_private.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/wire/credential.h"
-#include "node_private.h"
 
 /* ----------------------------------------------------------------- thread --- */
 

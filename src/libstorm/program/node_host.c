@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/libstorm/base/clock.h"
-#include "src/libstorm/base/log_limit.h"
 #include "event.h"
 #include "node_private.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/log_limit.h"
 #include "src/libstorm/wire/open.h"
 
 #define ROOM_SIZE (256u << 10) /* bytes written at once */

@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "event.h"
-#include "src/libstorm/base/faults.h"
 #include "node_private.h"
+#include "src/libstorm/base/faults.h"
 
 void storm_member_release(storm_member_t *m)
 {

@@ -8,10 +8,10 @@
 #ifndef STORM_NODE_PRIVATE_H
 #define STORM_NODE_PRIVATE_H
 
-#include "src/libstorm/protocol/nm/nm.h"
 #include "runner.h"
-#include "staged.h"
 #include "src/libstorm/base/worker.h"
+#include "src/libstorm/protocol/nm/nm.h"
+#include "staged.h"
 
 /* Most OPENs that wait for their check: a flood of OPENs is refused and does
  * not exhaust the node's memory. */

@@ -6,10 +6,10 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "prepare.h"
 #include "src/libstorm/base/thread.h"
 #include "src/libstorm/wire/digest.h"
 #include "src/libstorm/wire/seal.h"
-#include "prepare.h"
 
 static struct {
 	pthread_t thread;

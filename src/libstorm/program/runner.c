@@ -9,10 +9,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "src/libstorm/base/clock.h"
-#include "src/libstorm/base/thread.h"
 #include "drivers.h"
 #include "runner.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/thread.h"
 
 struct storm_shared *storm_shared_create(const struct storm_settings *set)
 {

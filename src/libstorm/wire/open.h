@@ -6,9 +6,9 @@
 #ifndef STORM_OPEN_H
 #define STORM_OPEN_H
 
-#include "src/libstorm/base/idset.h"
 #include "nodelist.h"
 #include "seal.h"
+#include "src/libstorm/base/idset.h"
 
 #define STORM_OPEN_MAX (4u << 20) /* 65536 nodes with names of 40 bytes */
 #define STORM_CRED_MAX 8192

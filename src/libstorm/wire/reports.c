@@ -11,8 +11,8 @@
  */
 #include <stdlib.h>
 
-#include "src/libstorm/base/idset.h"
 #include "reports.h"
+#include "src/libstorm/base/idset.h"
 
 static int reports_entry(struct storm_reports *r, uint8_t kind, uint32_t code,
 			 struct storm_report_entry **out)

@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include "status.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
-#include "status.h"
 
 /* bytes: of a STATUS without sets and faults; of a range; of a range of a short
  * set, at most; of a fault.  The number of ranges of a set of those gone takes 3

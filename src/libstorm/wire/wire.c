@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "src/libstorm/base/idset.h"
 #include "wire.h"
+#include "src/libstorm/base/idset.h"
 
 static bool wire_has_room(struct storm_out *o, size_t n)
 {

@@ -20,12 +20,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "src/storm_common/local/fdpass.h"
 #include "file_child.h"
 #include "file_nursery.h"
 #include "file_pool.h"
 #include "src/libstorm/program/staged.h"
 #include "src/storm_common/caps.h"
+#include "src/storm_common/local/fdpass.h"
 
 /* open files of a child; a session runs one operation at a time, so one would
  * do */

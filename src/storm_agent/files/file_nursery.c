@@ -26,7 +26,6 @@
 #include "slurm/slurm.h"
 #include "src/common/log.h"
 
-#include "src/storm_common/local/fdpass.h"
 #include "file_child.h"
 #include "file_nursery.h"
 #include "src/libstorm/base/clock.h"
@@ -34,6 +33,7 @@
 #include "src/libstorm/wire/digest.h"
 #include "src/storm_common/caps.h"
 #include "src/storm_common/child_watch.h"
+#include "src/storm_common/local/fdpass.h"
 
 /* It changes the uid, joins a job's namespace, kills what does not end, and its
  * children may be root's. */

@@ -18,9 +18,9 @@
 #include "src/common/xstring.h"
 
 #include "agent_port.h"
+#include "src/libstorm/transport/udp/udp_port.h"
 #include "src/storm_common/local/local.h"
 #include "src/storm_common/storm_conf.h"
-#include "src/libstorm/transport/udp/udp_port.h"
 
 static struct {
 	struct storm_udp_port port;

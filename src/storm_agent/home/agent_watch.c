@@ -35,13 +35,13 @@
 #include "agent_turn.h"
 #include "agent_watch.h"
 #include "src/gang/gang_guard.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
 #include "src/storm_common/agent_contract.h"
 #include "src/storm_common/child_spawn.h"
 #include "src/storm_common/child_watch.h"
 #include "src/storm_common/local/local.h"
 #include "src/storm_common/storm_conf.h"
-#include "src/libstorm/base/clock.h"
-#include "src/libstorm/base/minmax.h"
 
 /* slurmd's variable; other programs that load this plugin have none */
 #pragma weak conf

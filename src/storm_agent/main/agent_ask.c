@@ -15,8 +15,8 @@
 
 #include "agent_ask.h"
 #include "src/gang/gang_page.h"
-#include "src/storm_common/local/local.h"
 #include "src/libstorm/base/clock.h"
+#include "src/storm_common/local/local.h"
 
 #define SOCKETS STORM_RUNDIR "/*/agent.sock"
 

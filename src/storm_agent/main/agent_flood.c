@@ -22,12 +22,12 @@
 #include "src/common/log.h"
 #include "src/common/xmalloc.h"
 
-#include "src/storm_agent/agent.h"
 #include "agent_flood.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
-#include "src/libstorm/transport/driver.h"
 #include "src/libstorm/protocol/nm/nm.h"
+#include "src/libstorm/transport/driver.h"
+#include "src/storm_agent/agent.h"
 
 /* A refused datagram costs some 3 us: this is 3 % of a core. */
 #define ALLOWED_A_MS 10

@@ -19,19 +19,19 @@
 #include "src/common/log.h"
 #include "src/common/xmalloc.h"
 
-#include "src/storm_agent/agent.h"
-#include "src/storm_common/agent_contract.h"
-#include "src/storm_agent/turns/agent_gang.h"
 #include "agent_local.h"
-#include "src/storm_agent/agent_peers.h"
-#include "src/storm_agent/agent_session.h"
 #include "agent_stats.h"
-#include "src/storm_common/local/local.h"
-#include "src/storm_common/step_protocol.h"
 #include "src/libstorm/base/clock.h"
-#include "src/libstorm/transport/driver.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/protocol/nm/nm.h"
+#include "src/libstorm/transport/driver.h"
+#include "src/storm_agent/agent.h"
+#include "src/storm_agent/agent_peers.h"
+#include "src/storm_agent/agent_session.h"
+#include "src/storm_agent/turns/agent_gang.h"
+#include "src/storm_common/agent_contract.h"
+#include "src/storm_common/local/local.h"
+#include "src/storm_common/step_protocol.h"
 
 #define KINDS (STEP_REPORT_EXITED + 1)
 

@@ -16,19 +16,19 @@
 #include "slurm/slurm.h"
 #include "src/common/log.h"
 
-#include "src/storm_agent/agent.h"
-#include "src/storm_agent/agent_file.h"
-#include "src/storm_agent/turns/agent_gang.h"
-#include "src/storm_agent/agent_launch.h"
-#include "src/storm_agent/agent_libdir.h"
 #include "agent_flood.h"
 #include "agent_local.h"
 #include "agent_loop.h"
 #include "agent_neighbours.h"
-#include "src/storm_common/gang_map.h"
 #include "src/libstorm/base/clock.h"
-#include "src/libstorm/transport/driver.h"
 #include "src/libstorm/protocol/nm/nm.h"
+#include "src/libstorm/transport/driver.h"
+#include "src/storm_agent/agent.h"
+#include "src/storm_agent/agent_file.h"
+#include "src/storm_agent/agent_launch.h"
+#include "src/storm_agent/agent_libdir.h"
+#include "src/storm_agent/turns/agent_gang.h"
+#include "src/storm_common/gang_map.h"
 
 #define OLD_AFTER STORM_SEC /* see agent_loop_read_old() */
 #define WAIT_MAX (3600 * STORM_SEC)

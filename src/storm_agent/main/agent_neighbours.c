@@ -9,10 +9,10 @@
 #include "slurm/slurm.h"
 #include "src/common/log.h"
 
-#include "src/storm_agent/agent.h"
 #include "agent_neighbours.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/transport/udp/udp_neighbours.h"
+#include "src/storm_agent/agent.h"
 
 #define LOOK_EVERY (5 * STORM_SEC)
 #define QUIET_AFTER (60 * STORM_SEC) /* without a discarded packet */

@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "src/storm_agent/agent.h"
-#include "src/storm_common/agent_contract.h"
 #include "agent_stats.h"
-#include "src/storm_agent/turns/agent_gang.h"
-#include "src/storm_common/no_gang.h"
-#include "src/libstorm/transport/driver.h"
 #include "src/libstorm/protocol/nm/nm.h"
+#include "src/libstorm/transport/driver.h"
+#include "src/storm_agent/agent.h"
+#include "src/storm_agent/turns/agent_gang.h"
+#include "src/storm_common/agent_contract.h"
+#include "src/storm_common/no_gang.h"
 
 void agent_stats(struct agent *a, char *buf, size_t size)
 {

@@ -21,9 +21,9 @@
 #include "agent_gang_private.h"
 #include "agent_note.h"
 #include "agent_strobe.h"
-#include "src/storm_agent/agent_session.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
+#include "src/storm_agent/agent_session.h"
 
 /* True: Slurm makes control groups for steps. */
 static bool agent_gang_slurm_has_groups(void)

@@ -21,9 +21,9 @@
 
 #include "agent_gang.h"
 #include "agent_gang_private.h"
-#include "src/storm_common/step_protocol.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/protocol/nm/nm.h"
+#include "src/storm_common/step_protocol.h"
 
 static void agent_gang_door_release(struct agent_io *io)
 {

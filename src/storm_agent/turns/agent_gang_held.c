@@ -13,9 +13,9 @@
 #include "config.h"
 
 #include "agent_gang_private.h"
-#include "src/storm_agent/agent_session.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/protocol/nm/nm.h"
+#include "src/storm_agent/agent_session.h"
 
 /* After a look that found all of them standing by the newest map, or none to be
  * stopped; and after another one.  The strober takes a proof of the last second. */

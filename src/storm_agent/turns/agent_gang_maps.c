@@ -20,9 +20,9 @@
 
 #include "agent_gang_private.h"
 #include "agent_note.h"
-#include "src/storm_agent/agent_session.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/protocol/nm/nm.h"
+#include "src/storm_agent/agent_session.h"
 
 /* SCHED_FIFO priority.  Below the strober's, which may share a CPU with an
  * agent and must send to the other nodes first.  Above the guards'. */

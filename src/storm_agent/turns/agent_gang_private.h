@@ -34,14 +34,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/storm_agent/agent.h"
-#include "src/storm_agent/agent_session.h"
-#include "turns.h"
 #include "src/gang/gang_page.h"
 #include "src/gang/gang_stand.h"
 #include "src/gang/gang_step.h"
-#include "src/storm_common/gang_map.h"
 #include "src/libstorm/base/clock.h"
+#include "src/storm_agent/agent.h"
+#include "src/storm_agent/agent_session.h"
+#include "src/storm_common/gang_map.h"
+#include "turns.h"
 
 /* Reading /proc takes time from the job whose turn it is, and its other nodes
  * wait for this one.  So a step that is stopped for less is not checked: its

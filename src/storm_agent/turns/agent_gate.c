@@ -14,8 +14,8 @@
 
 #include "agent_gang.h"
 #include "agent_strobe.h"
-#include "src/storm_agent/agent_session.h"
 #include "src/libstorm/protocol/nm/nm.h"
+#include "src/storm_agent/agent_session.h"
 
 #define DISTRUST_TIME (10 * STORM_SEC)
 

@@ -16,12 +16,12 @@
 #include "slurm/slurm.h"
 #include "src/common/log.h"
 
-#include "src/storm_agent/agent.h"
 #include "agent_note.h"
-#include "src/storm_common/local/local.h"
-#include "src/storm_common/whole_file.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/protocol/nm/nm.h"
+#include "src/storm_agent/agent.h"
+#include "src/storm_common/local/local.h"
+#include "src/storm_common/whole_file.h"
 
 #define NOTE "domain"
 

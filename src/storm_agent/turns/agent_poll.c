@@ -23,10 +23,10 @@
 #include "src/common/log.h"
 #include "src/common/xmalloc.h"
 
-#include "src/storm_agent/agent.h"
 #include "agent_poll.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/transport/driver.h"
+#include "src/storm_agent/agent.h"
 
 /*
  * Poll from POLL_BEFORE before a strobe is due to POLL_AFTER after.

@@ -42,12 +42,12 @@
 #include "agent_gang_private.h"
 #include "agent_poll.h"
 #include "agent_strobe.h"
-#include "src/storm_agent/agent_session.h"
-#include "src/storm_common/no_gang.h"
 #include "src/libstorm/base/minmax.h"
-#include "src/libstorm/transport/driver.h"
 #include "src/libstorm/protocol/nm/nm.h"
 #include "src/libstorm/protocol/strobe.h"
+#include "src/libstorm/transport/driver.h"
+#include "src/storm_agent/agent_session.h"
+#include "src/storm_common/no_gang.h"
 
 #define OLD_MAX 65536 /* strobes that are read after a stop, at most */
 

@@ -11,8 +11,8 @@
 #define STORM_AGENT_STROBE_H
 
 #include "agent_gang_private.h"
-#include "src/libstorm/transport/driver.h"
 #include "src/libstorm/protocol/strobe.h"
+#include "src/libstorm/transport/driver.h"
 
 struct agent_strobe {
 	struct agent *a;

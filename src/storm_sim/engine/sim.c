@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/libstorm/base/clock.h"
 #include "sim_private.h"
+#include "src/libstorm/base/clock.h"
 
 void storm_sim_watch(struct storm_sim *sim, const struct storm_sim_watch *w)
 {

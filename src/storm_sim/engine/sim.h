@@ -10,9 +10,9 @@
 #ifndef STORM_SIM_H
 #define STORM_SIM_H
 
-#include "src/storm_sim/model/model.h"
 #include "src/libstorm/protocol/nm/nm.h"
 #include "src/libstorm/protocol/owner/owner.h"
+#include "src/storm_sim/model/model.h"
 
 struct storm_sim_conf {
 	uint64_t seed;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/libstorm/base/clock.h"
 #include "sim_private.h"
+#include "src/libstorm/base/clock.h"
 #include "src/libstorm/wire/wire.h"
 
 /* ------------------------------------------------------------- nodes, owner --- */

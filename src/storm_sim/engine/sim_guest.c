@@ -6,10 +6,10 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include "sim_private.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/program/drivers.h"
 #include "src/libstorm/program/runner.h"
-#include "sim_private.h"
 
 static struct storm_sim *world;
 

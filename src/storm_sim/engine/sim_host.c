@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/libstorm/base/minmax.h"
 #include "sim_private.h"
+#include "src/libstorm/base/minmax.h"
 
 /*
  * A file being written.  Every write is compared with the source

@@ -12,9 +12,9 @@
  */
 #include <math.h>
 
+#include "sim_private.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
-#include "sim_private.h"
 
 #define SEND_BUFFER (208 << 10)
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim_private.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
-#include "sim_private.h"
 #include "src/libstorm/wire/wire.h"
 
 /* --------------------------------------------------------------------- cuts --- */

@@ -15,11 +15,11 @@
 #ifndef STORM_SIM_PRIVATE_H
 #define STORM_SIM_PRIVATE_H
 
-#include "src/libstorm/wire/credential.h"
+#include "sim.h"
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/wire/credential.h"
 #include "src/libstorm/wire/open.h"
 #include "src/libstorm/wire/seal.h"
-#include "sim.h"
 
 /*
  * The datagrams of one send(): up to 64 of seg bytes, the last one shorter.

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim_private.h"
 #include "src/libstorm/base/chance.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
-#include "sim_private.h"
 
 /* ------------------------------------------------------------------- chance --- */
 

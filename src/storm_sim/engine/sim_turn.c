@@ -6,10 +6,10 @@
  */
 #include <stdlib.h>
 
+#include "sim_private.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
 #include "src/libstorm/program/runner.h"
-#include "sim_private.h"
 #include "src/libstorm/wire/wire.h"
 
 /* ------------------------------------------------------------------- guests --- */

@@ -8,11 +8,11 @@
  */
 #include <stdlib.h>
 
+#include "nm_private.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/log_limit.h"
 #include "src/libstorm/base/minmax.h"
 #include "src/libstorm/base/step_name.h"
-#include "nm_private.h"
 
 #define SAID_AGAIN (5 * STORM_MS)   /* a child that old news has missed it */
 #define DIRECT_TIME (2 * STORM_SEC) /* to the owner, past a silent parent */

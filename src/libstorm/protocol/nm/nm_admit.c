@@ -6,10 +6,10 @@
  */
 #include <stdlib.h>
 
+#include "nm_private.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/log_limit.h"
 #include "src/libstorm/base/minmax.h"
-#include "nm_private.h"
 
 static void nm_session_free(struct nm_session *s)
 {

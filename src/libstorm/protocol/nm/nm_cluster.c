@@ -16,8 +16,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "src/libstorm/base/idset.h"
 #include "nm_private.h"
+#include "src/libstorm/base/idset.h"
 
 #define JOIN_EVERY (200 * STORM_MS)
 

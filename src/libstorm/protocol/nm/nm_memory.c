@@ -6,9 +6,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include "nm_private.h"
 #include "src/libstorm/base/log_limit.h"
 #include "src/libstorm/base/step_name.h"
-#include "nm_private.h"
 
 /* Beside this: the host's state of a session, and what malloc() adds. */
 #define HOST_BYTES 1024

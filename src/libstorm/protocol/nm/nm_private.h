@@ -16,14 +16,14 @@
 #ifndef STORM_NM_PRIVATE_H
 #define STORM_NM_PRIVATE_H
 
-#include "src/libstorm/base/budget.h"
-#include "src/libstorm/wire/cast.h"
-#include "src/libstorm/protocol/child.h"
-#include "src/libstorm/base/chunkmap.h"
-#include "src/libstorm/wire/excluded.h"
-#include "src/libstorm/base/clock.h"
-#include "src/libstorm/protocol/link.h"
 #include "nm.h"
+#include "src/libstorm/base/budget.h"
+#include "src/libstorm/base/chunkmap.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/protocol/child.h"
+#include "src/libstorm/protocol/link.h"
+#include "src/libstorm/wire/cast.h"
+#include "src/libstorm/wire/excluded.h"
 #include "src/libstorm/wire/open.h"
 #include "src/libstorm/wire/reports.h"
 #include "src/libstorm/wire/status.h"

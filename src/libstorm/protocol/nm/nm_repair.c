@@ -7,8 +7,8 @@
  */
 #include <errno.h>
 
-#include "src/libstorm/base/minmax.h"
 #include "nm_private.h"
+#include "src/libstorm/base/minmax.h"
 
 #define NACK_DELAY (3 * STORM_MS)      /* reordering tolerated before asking */
 #define NACK_TAIL (20 * STORM_MS)      /* silence before the tail is lost */

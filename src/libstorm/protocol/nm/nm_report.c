@@ -7,10 +7,10 @@
  */
 #include <stdlib.h>
 
+#include "nm_private.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
 #include "src/libstorm/base/step_name.h"
-#include "nm_private.h"
 
 /* How long a part of the whole waits for the rest before it goes up.  What ended
  * well is of no use to the owner before all of it is there; a failure is. */

@@ -6,9 +6,9 @@
  */
 #include <stdlib.h>
 
+#include "nm_private.h"
 #include "src/libstorm/base/minmax.h"
 #include "src/libstorm/base/sorted.h"
-#include "nm_private.h"
 
 #define RELAY_RATE (4u << 20) /* bytes a second */
 #define RELAY_BURST (4u << 20)

@@ -6,9 +6,9 @@
  */
 #include <stdlib.h>
 
+#include "nm_private.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
-#include "nm_private.h"
 
 #define PROGRESS_EVERY (20 * STORM_MS) /* while data come, at the most */
 #define SIGN_UNHEARD (350 * STORM_MS)

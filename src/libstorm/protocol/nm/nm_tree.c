@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "nm_private.h"
 #include "src/libstorm/base/auth_reason.h"
 #include "src/libstorm/base/minmax.h"
-#include "nm_private.h"
 
 struct storm_child *nm_child_of(struct nm_session *s, uint32_t node)
 {

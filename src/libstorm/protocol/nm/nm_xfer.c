@@ -8,8 +8,8 @@
  */
 #include <stdlib.h>
 
-#include "src/libstorm/base/minmax.h"
 #include "nm_private.h"
+#include "src/libstorm/base/minmax.h"
 
 void nm_xfer_fail(struct nm_session *s, enum storm_err err, int sys)
 {

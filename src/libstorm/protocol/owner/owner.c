@@ -24,9 +24,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "owner_private.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
-#include "owner_private.h"
 
 #define STATE_EVERY (50 * STORM_MS) /* while data flow */
 

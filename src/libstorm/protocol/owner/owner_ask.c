@@ -4,9 +4,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include "owner_private.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
-#include "owner_private.h"
 
 #define ASK_FIRST (50 * STORM_MS) /* until answers were timed */
 #define ASK_MIN (20 * STORM_MS)

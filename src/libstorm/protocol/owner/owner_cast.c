@@ -5,9 +5,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include "owner_private.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
-#include "owner_private.h"
 #include "src/libstorm/wire/excluded.h"
 
 #define CAST_TO_MAX (64 + ADOPTED_MAX) /* addresses */

@@ -12,9 +12,9 @@
  */
 #include <stdlib.h>
 
+#include "owner_private.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
-#include "owner_private.h"
 
 static void owner_compare_end(struct storm_owner *o, enum storm_compare result,
 			      enum storm_state state,

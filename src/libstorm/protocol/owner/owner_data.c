@@ -10,8 +10,8 @@
  */
 #include <errno.h>
 
-#include "src/libstorm/base/minmax.h"
 #include "owner_private.h"
+#include "src/libstorm/base/minmax.h"
 
 #define BATCHES_PER_TICK 16
 #define BATCHES_LOSSY 4 /* what nodes lack is heard of between them */

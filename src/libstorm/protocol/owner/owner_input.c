@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "src/libstorm/base/idset.h"
 #include "owner_private.h"
+#include "src/libstorm/base/idset.h"
 
 #define CAST_AGAIN (5 * STORM_MS) /* a child with an older state missed this */
 

@@ -13,9 +13,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "owner_private.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
-#include "owner_private.h"
 
 #define EPOCHS_OF_AN_OWNER 0xffffu
 #define AGAIN_FIRST (40 * STORM_MS)

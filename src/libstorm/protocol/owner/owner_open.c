@@ -6,9 +6,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include "owner_private.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
-#include "owner_private.h"
 
 #define PROBE_EVERY (6 * STORM_MS)
 #define SUPER_PACKET 65280 /* one send, cut up by the kernel or the card */

@@ -7,9 +7,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include "owner_private.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
-#include "owner_private.h"
 
 static void owner_overdue_report(struct storm_owner *o,
 				 const struct storm_idset *nodes, bool back)

@@ -7,13 +7,13 @@
 #ifndef STORM_OWNER_PRIVATE_H
 #define STORM_OWNER_PRIVATE_H
 
-#include "src/libstorm/wire/cast.h"
-#include "src/libstorm/protocol/child.h"
+#include "owner.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/faults.h"
+#include "src/libstorm/protocol/child.h"
 #include "src/libstorm/protocol/link.h"
+#include "src/libstorm/wire/cast.h"
 #include "src/libstorm/wire/open.h"
-#include "owner.h"
 #include "src/libstorm/wire/request.h"
 
 #define ADOPTED_MAX 64

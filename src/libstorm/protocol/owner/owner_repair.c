@@ -15,8 +15,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "src/libstorm/base/minmax.h"
 #include "owner_private.h"
+#include "src/libstorm/base/minmax.h"
 
 #define GATHER (4 * STORM_MS)	   /* what others lack, too */
 #define GATHER_LAST (1 * STORM_MS) /* the same, while nothing else is sent */

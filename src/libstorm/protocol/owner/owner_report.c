@@ -5,9 +5,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include "owner_private.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
-#include "owner_private.h"
 
 /* The delay for what only some nodes wait for.  It doubles while reports go on
  * to come: each acknowledgement wakes up all nodes, and those that start or end

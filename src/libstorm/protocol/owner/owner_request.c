@@ -9,8 +9,8 @@
  */
 #include <stdlib.h>
 
-#include "src/libstorm/base/idset.h"
 #include "owner_private.h"
+#include "src/libstorm/base/idset.h"
 #include "src/libstorm/wire/request.h"
 
 static struct owner_request *owner_request_find(struct storm_owner *o,

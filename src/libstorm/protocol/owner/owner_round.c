@@ -10,8 +10,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "src/libstorm/base/idset.h"
 #include "owner_private.h"
+#include "src/libstorm/base/idset.h"
 
 struct storm_child *owner_round_find(struct storm_owner *o, uint32_t node)
 {

@@ -9,9 +9,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "owner_private.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
-#include "owner_private.h"
 
 int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
 		   struct storm_idset *out)

@@ -6,8 +6,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "src/libstorm/wire/wire.h"
 #include "udp_filter.h"
+#include "src/libstorm/wire/wire.h"
 
 /* Offsets in the header of a datagram. */
 #define AT_TYPE 0 /* version and type */

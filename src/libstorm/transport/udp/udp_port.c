@@ -24,8 +24,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "udp_port.h"
 #include "src/libstorm/base/shown.h"
+#include "udp_port.h"
 
 /* Below are descriptors that a child's start may overwrite. */
 #define FD_MIN 64

@@ -22,8 +22,8 @@
 #include <sys/socket.h>
 
 #include "src/libstorm/transport/drop.h"
-#include "udp.h"
 #include "src/libstorm/wire/wire.h"
+#include "udp.h"
 
 #define UDP_PAYLOAD_MAX 65507 /* of one IPv4 datagram */
 /* Limits of a super-packet that all kernels and devices accept.  With link

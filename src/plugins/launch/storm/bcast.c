@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "src/common/slurm_xlator.h"
+
 #include "src/common/forward.h"
 #include "src/common/list.h"
 #include "src/common/log.h"

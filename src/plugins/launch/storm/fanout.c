@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "src/common/slurm_xlator.h"
+
 #include "src/common/env.h"
 #include "src/common/forward.h"
 #include "src/common/hostlist.h"
@@ -34,12 +35,12 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
-#include "src/slurm/message.h"
-#include "src/storm_common/step_protocol.h"
 #include "bcast.h"
 #include "fanout.h"
 #include "replay.h"
 #include "report.h"
+#include "src/slurm/message.h"
+#include "src/storm_common/step_protocol.h"
 
 #define POLL_NS 100000000 /* how often to check for an abort */
 

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "src/common/slurm_xlator.h"
+
 #include "src/common/macros.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"

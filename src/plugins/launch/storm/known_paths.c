@@ -21,12 +21,13 @@
 #include <unistd.h>
 
 #include "src/common/slurm_xlator.h"
+
 #include "src/common/hostlist.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
-#include "src/storm_common/whole_file.h"
 #include "known_paths.h"
+#include "src/storm_common/whole_file.h"
 
 #define NAME "paths"
 #define KNOWN_FOR 180 /* s */

@@ -7,8 +7,8 @@
 
 #include "src/common/slurm_protocol_api.h"
 
-#include "src/libstorm/program/prepare.h"
 #include "launch_module.h"
+#include "src/libstorm/program/prepare.h"
 
 __attribute__((visibility("default")))
 const struct launch_module storm_launch_module = {

@@ -8,14 +8,14 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "src/common/slurm_protocol_api.h"
 #include "src/common/log.h"
 #include "src/common/slurm_opt.h"
+#include "src/common/slurm_protocol_api.h"
 #include "src/common/xmalloc.h"
 
+#include "launch_module.h"
 #include "src/libstorm/base/thread.h"
 #include "src/storm_common/launch_few.h"
-#include "launch_module.h"
 
 static struct {
 	pthread_t thread;

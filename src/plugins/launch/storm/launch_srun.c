@@ -9,8 +9,8 @@
 
 #include <unistd.h>
 
-#include "src/common/slurm_protocol_api.h"
 #include "src/common/read_config.h"
+#include "src/common/slurm_protocol_api.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 #include "src/srun/step_ctx.h"

@@ -13,6 +13,7 @@
 #include <signal.h>
 
 #include "src/common/slurm_xlator.h"
+
 #include "src/common/log.h"
 #include "src/common/slurm_opt.h"
 #include "src/common/xmalloc.h"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "src/common/slurm_xlator.h"
+
 #include "src/common/bitstring.h"
 #include "src/common/log.h"
 #include "src/common/proc_args.h"
@@ -19,10 +20,10 @@
 #include "src/common/xstring.h"
 #include "src/srun/libsrun/launch.h"
 
-#include "src/libstorm/base/clock.h"
-#include "src/storm_common/slurm_build.h"
 #include "launch_module.h"
 #include "launch_standard.h"
+#include "src/libstorm/base/clock.h"
+#include "src/storm_common/slurm_build.h"
 #include "stock_launch.h"
 
 /* Everything else is built with hidden visibility. */

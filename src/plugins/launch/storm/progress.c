@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/common/slurm_xlator.h"
+
 #include "src/common/log.h"
 #include "src/common/xstring.h"
 

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "src/common/slurm_xlator.h"
+
 #include "src/common/bitstring.h"
 #include "src/common/hostlist.h"
 #include "src/common/list.h"
@@ -20,8 +21,8 @@
 #include "src/common/read_config.h"
 #include "src/common/slurm_protocol_api.h"
 
-#include "src/slurm/compat.h"
 #include "replay.h"
+#include "src/slurm/compat.h"
 
 #define ASK_NS 500000000 /* between two questions: the prolog may run */
 

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "src/common/slurm_xlator.h"
+
 #include "src/common/bitstring.h"
 #include "src/common/hostlist.h"
 #include "src/common/log.h"
@@ -25,8 +26,8 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
-#include "src/storm_common/step_protocol.h"
 #include "report.h"
+#include "src/storm_common/step_protocol.h"
 #include "step_launch.h"
 
 struct item {

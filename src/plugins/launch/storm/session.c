@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "src/common/slurm_xlator.h"
+
 #include "src/common/bitstring.h"
 #include "src/common/list.h"
 #include "src/common/log.h"

@@ -27,11 +27,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bcast.h"
 #include "src/common/log.h"
 #include "src/common/slurm_protocol_api.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
-#include "bcast.h"
 
 static struct {
 	char path[PATH_MAX];

@@ -14,9 +14,10 @@
 #include <unistd.h>
 
 #include "src/common/slurm_xlator.h"
+
+#include "src/api/pmi_server.h"
 #include "src/common/slurm_opt.h"
 #include "src/common/slurm_resource_info.h"
-#include "src/api/pmi_server.h"
 #include "src/srun/libsrun/allocate.h"
 #include "src/srun/libsrun/fname.h"
 #include "src/srun/libsrun/launch.h"

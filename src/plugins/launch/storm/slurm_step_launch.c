@@ -14,9 +14,9 @@
  */
 #include "config.h"
 
-#include "src/common/slurm_protocol_api.h"
 #include "fanout.h"
 #include "report.h"
+#include "src/common/slurm_protocol_api.h"
 #include "step_launch.h"
 
 #define slurm_send_recv_msgs storm_send_recv_msgs

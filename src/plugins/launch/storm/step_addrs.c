@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "src/common/slurm_xlator.h"
+
 #include "src/common/read_config.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "src/common/slurm_xlator.h"
+
 #include "src/common/hostlist.h"
 #include "src/common/pack.h"
 #include "src/common/read_config.h"

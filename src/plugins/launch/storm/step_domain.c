@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "src/common/slurm_xlator.h"
+
 #include "src/common/hostlist.h"
 #include "src/common/log.h"
 #include "src/common/pack.h"
@@ -19,9 +20,9 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "known_check.h"
 #include "src/storm_common/node_addr.h"
 #include "src/storm_common/step_protocol.h"
-#include "known_check.h"
 #include "step_domain.h"
 
 #define NAMES_MAX 100 /* characters of a list of nodes in a bar */

@@ -9,9 +9,9 @@
 #include "src/common/slurm_protocol_defs.h"
 #include "src/slurm/cred.h"
 
+#include "src/libstorm/storm.h"
 #include "src/storm_common/storm_conf.h"
 #include "step_addrs.h"
-#include "src/libstorm/storm.h"
 
 struct step_domain {
 	storm_domain_t *d;

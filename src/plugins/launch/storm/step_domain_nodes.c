@@ -15,16 +15,17 @@
 #include <time.h>
 
 #include "src/common/slurm_xlator.h"
+
 #include "src/common/hostlist.h"
 #include "src/common/macros.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "known_paths.h"
 #include "src/libstorm/base/addr.h"
 #include "src/libstorm/base/auth_reason.h"
 #include "src/libstorm/base/tree.h"
 #include "src/libstorm/transport/udp/udp_neighbours.h"
-#include "known_paths.h"
 #include "step_domain.h"
 
 char *step_domain_take_names(struct step_domain *sd, const char *nodelist,

@@ -30,6 +30,7 @@
 #include <json-c/json.h>
 
 #include "src/common/slurm_xlator.h"
+
 #include "src/common/log.h"
 #include "src/common/macros.h"
 #include "src/common/xmalloc.h"

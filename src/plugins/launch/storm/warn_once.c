@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "src/common/slurm_xlator.h"
+
 #include "src/common/log.h"
 #include "src/common/macros.h"
 

@@ -32,9 +32,9 @@
 #include "gang.h"
 #include "plan.h"
 #include "shares.h"
-#include "strober_watch.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
+#include "strober_watch.h"
 
 /* The shortest and the longest wait between two looks.  Without gang partitions
  * it is the longest. */

@@ -11,8 +11,8 @@
 #ifndef STORM_PLAN_H
 #define STORM_PLAN_H
 
-#include "src/plugins/sched/storm/matrix/matrix.h"
 #include "snapshot.h"
+#include "src/plugins/sched/storm/matrix/matrix.h"
 #include "src/storm_common/gang_map.h"
 
 /* Initialize it to zeroes. */

@@ -16,10 +16,10 @@
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/slurmctld.h"
 
-#include "src/storm_common/slurm_build.h"
 #include "checks.h"
 #include "gang.h"
 #include "sched_storm.h"
+#include "src/storm_common/slurm_build.h"
 
 const char plugin_name[] = "STORM gang scheduling over Slurm's scheduler";
 const char plugin_type[] = "sched/storm";

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/storm_common/storm_conf.h"
 #include "src/libstorm/storm.h"
+#include "src/storm_common/storm_conf.h"
 
 /* s, less a part of one, until a resumed job takes turns. */
 #define SNAPSHOT_RESUME 2

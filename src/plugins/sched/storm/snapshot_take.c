@@ -21,10 +21,10 @@
 #include "src/common/node_conf.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
-#include "src/slurmctld/locks.h"
-#include "src/slurmctld/slurmctld.h"
 #include "src/slurm/compat.h"
 #include "src/slurm/layout.h"
+#include "src/slurmctld/locks.h"
+#include "src/slurmctld/slurmctld.h"
 
 #include "checks.h"
 #include "snapshot.h"

@@ -31,9 +31,9 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "src/libstorm/base/clock.h"
 #include "src/storm_common/child_spawn.h"
 #include "src/storm_common/child_watch.h"
-#include "src/libstorm/base/clock.h"
 #include "strober_watch.h"
 
 #define STOP_LIMIT 2000 /* ms */

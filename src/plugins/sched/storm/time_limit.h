@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
-#include "src/slurmctld/slurmctld.h"
 #include "shares.h"
+#include "src/slurmctld/slurmctld.h"
 #include "src/storm_common/storm_conf.h"
 
 /* Move the job's end by what its account says, though never further than its turns can

@@ -29,9 +29,9 @@
 
 #include "src/common/slurm_opt.h"
 
-#include "src/storm_common/launch_few.h"
 #include "spank_launch.h"
 #include "spank_signals.h"
+#include "src/storm_common/launch_few.h"
 
 #define OTHERWISE "falling back to Slurm's standard launch"
 

@@ -8,9 +8,9 @@
 
 #include "slurm/spank.h"
 
+#include "spank_slurmd.h"
 #include "src/storm_agent/home/agent_watch.h"
 #include "src/storm_common/slurm_build.h"
-#include "spank_slurmd.h"
 
 void spank_slurmd_begin(void)
 {

@@ -18,10 +18,10 @@
 #include "slurm/spank.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
-#include "src/stepd/step_gang.h"
-#include "src/storm_common/slurm_build.h"
 #include "src/slurmd/slurmd/slurmd.h"
 #include "src/slurmd/slurmstepd/slurmstepd_job.h"
+#include "src/stepd/step_gang.h"
+#include "src/storm_common/slurm_build.h"
 
 #include "spank_launch.h"
 #include "spank_slurmd.h"

@@ -20,9 +20,9 @@
 #include "src/slurmd/slurmd/slurmd.h"
 #include "src/slurmd/slurmstepd/slurmstepd_job.h"
 
-#include "src/storm_agent/home/agent_watch.h"
-#include "src/plugins/switch/storm/context/context_ctld.h"
 #include "src/gang/gang_step.h"
+#include "src/plugins/switch/storm/context/context_ctld.h"
+#include "src/storm_agent/home/agent_watch.h"
 #include "src/storm_common/slurm_build.h"
 #include "stepinfo.h"
 #include "switch_ops_22_05.h"

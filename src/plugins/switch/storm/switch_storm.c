@@ -22,8 +22,8 @@
 #include "src/slurmd/slurmstepd/slurmstepd_job.h"
 
 #include "src/plugins/switch/storm/context/context_ctld.h"
-#include "src/stepd/step_relay.h"
 #include "src/slurm/stepd.h"
+#include "src/stepd/step_relay.h"
 #include "src/storm_common/child_log.h"
 #include "src/storm_common/slurm_build.h"
 #include "stepinfo.h"

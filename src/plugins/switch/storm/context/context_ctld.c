@@ -17,9 +17,9 @@
 
 #include "context_ctld.h"
 #include "context_file.h"
+#include "src/libstorm/base/clock.h"
 #include "src/slurm/layout.h"
 #include "src/storm_common/storm_conf.h"
-#include "src/libstorm/base/clock.h"
 
 /* slurmctld's; other programs that load the plugin have none. */
 #pragma weak find_job_record
