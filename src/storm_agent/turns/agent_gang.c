@@ -64,7 +64,7 @@ static void agent_gang_find_idle(struct agent *a, struct freezer_host *h)
 		h, a->node, xstrstr(slurm_conf.job_acct_gather_type, "cgroup"));
 
 	if (err && storm_conf_flexible(&a->conf.gang))
-		info("gang scheduling: no job fills the gaps of others on this node, PartitionPolicy flexible is as gang: no control group with cpu.idle: %s",
+		info("gang scheduling: no job fills the gaps of others on this node, Policy=flexible is as gang: no control group with cpu.idle: %s",
 		     strerror(err));
 }
 
