@@ -4,8 +4,10 @@
  * The matrix and the rota ask it three things: a new job's row, which job has
  * columns that are idle in a slot, and which slot is next.
  *
- * A new policy is a file with its table, a line in policy.c, and its word in
- * src/storm_common/gang_policy.c.  test_gang_mix --policy WORD tries it on a
+ * A new policy is a file with its table, declared here and listed in policy.c and
+ * Makefile.am; its number in src/storm_common/gang_policy.h, which the map
+ * carries, and its word in gang_policy.c; and that word in the texts of
+ * conf_partition.c and conf_keys.c, and in storm.conf(5).  test_gang_mix --policy WORD tries it on a
  * thousand nodes.  It may take any answer that the comments below allow: matrix
  * and rota see to it that no two jobs have a column at once.
  *

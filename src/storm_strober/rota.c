@@ -281,7 +281,7 @@ uint64_t rota_due(const struct rota *r)
 	return due;
 }
 
-static void rota_turn_ends(struct zone *z, uint64_t now)
+static void rota_book_turn(struct zone *z, uint64_t now)
 {
 	if (z->now != NO_SLOT) {
 		z->slots[z->now].given += now - z->since;
@@ -307,7 +307,7 @@ static void rota_turn_begins(struct rota *r, uint32_t i, uint64_t now)
 	struct zone *z = &r->zones[i];
 	uint64_t quantum = r->map.zones[i].quantum;
 
-	rota_turn_ends(z, now);
+	rota_book_turn(z, now);
 	z->now = rota_next_slot(r, i);
 	z->next = NO_SLOT;
 	/* quanta that have passed already are skipped */
@@ -368,7 +368,7 @@ void rota_pause(struct rota *r, uint64_t now)
 		struct zone *z = &r->zones[i];
 
 		if (rota_shared(r, i)) {
-			rota_turn_ends(z, now);
+			rota_book_turn(z, now);
 			z->all = ALL_TIMES;
 			z->again = now;
 		}

@@ -51,8 +51,8 @@ void storm_staged_wrote(struct storm_staged *f, uint64_t off, const void *buf,
 /* All bytes below were written: read back and hash those that are not hashed, at
  * most a part of them.  True: there are more. */
 bool storm_staged_catch_up(struct storm_staged *f, uint64_t below);
-/* After the last write: check size and digest (NULL: of no bytes), set mode and
- * times. */
+/* After the last write: check size and digest (NULL: of no bytes), set group, mode
+ * and times. */
 int storm_staged_check(struct storm_staged *f, const uint8_t *digest, int *sys);
 /* Rename it to its final name.  A second call does nothing. */
 int storm_staged_commit(struct storm_staged *f, int *sys);

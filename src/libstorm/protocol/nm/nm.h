@@ -72,9 +72,9 @@ struct storm_nm_ops {
 	 * then call storm_nm_read().  One at a time.  False: not now. */
 	bool (*file_read)(void *host, void *file, uint64_t off, size_t len);
 	/* After all writes so far: verify size and digest (NULL: of no bytes),
-	 * set mode and times, do all that can fail; then storm_nm_staged(), with
-	 * the error of a write, if one failed.  The digest is valid during the
-	 * call. */
+	 * set group, mode and times, do all that can fail; then
+	 * storm_nm_staged(), with the error of a write, if one failed.  The
+	 * digest is valid during the call. */
 	void (*file_stage)(void *host, void *file, uint64_t session,
 			   uint64_t op, const uint8_t *digest);
 	/* Rename under the final name; then storm_nm_applied(). */
