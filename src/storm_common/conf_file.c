@@ -29,6 +29,7 @@ struct conf_reader {
 	unsigned int depth;
 	unsigned int read; /* lines */
 	unsigned int line; /* the present line's number */
+	bool nul;	   /* it has a byte of 0 */
 	const struct conf_file_calls *calls;
 };
 
@@ -81,11 +82,14 @@ static char *conf_next_line(struct conf_reader *r)
 {
 	char *whole = NULL, *part = NULL;
 	size_t size = 0;
+	ssize_t len;
 	bool more = true;
 
 	r->line = r->read + 1;
-	while (more && getline(&part, &size, r->f) >= 0) {
+	r->nul = false;
+	while (more && (len = getline(&part, &size, r->f)) >= 0) {
 		r->read++;
+		r->nul |= strlen(part) != (size_t) len;
 		conf_strip_comment(part);
 		more = conf_strip_continuation(part);
 		conf_text_add(&whole, "%s", part);
@@ -215,6 +219,28 @@ static char *conf_read_more(const struct conf_reader *r, const char *place,
 	return NULL;
 }
 
+/* On a line that takes one pair alone. */
+static char *conf_more_refused(const struct conf_reader *r, const char *key,
+			       const char *value, char *rest)
+{
+	const struct conf_file_calls *calls = r->calls;
+	char *end = conf_key_end(rest), was = *end;
+	bool leads;
+
+	*end = '\0';
+	leads = calls->takes_more && calls->takes_more(calls->arg, rest);
+	*end = was;
+	if (leads)
+		return LINE_FAULT(
+			r,
+			"'%s' follows %s=%.60s: it is the first on its line, and what is for it follows",
+			conf_excerpt(rest), key, value);
+	return LINE_FAULT(
+		r,
+		"'%s' follows %s=%.60s: write one key per line, and quote a value that has blanks",
+		conf_excerpt(rest), key, value);
+}
+
 static char *conf_read_pair(const struct conf_reader *r, char *key, char *value)
 {
 	const struct conf_file_calls *calls = r->calls;
@@ -223,10 +249,7 @@ static char *conf_read_pair(const struct conf_reader *r, char *key, char *value)
 	if (why)
 		return why;
 	if (*rest && !(calls->takes_more && calls->takes_more(calls->arg, key)))
-		return LINE_FAULT(
-			r,
-			"'%s' follows %s=%s: write one key per line, and quote a value that has blanks",
-			conf_excerpt(rest), key, value);
+		return conf_more_refused(r, key, value, rest);
 	place = conf_text_make("%s:%u", r->path, r->line);
 	calls->key_found(calls->arg, place, key, value);
 	why = conf_read_more(r, place, key, value, rest);
@@ -256,7 +279,12 @@ static void conf_read_lines(struct conf_reader *r)
 	char *s, *why;
 
 	while ((s = conf_next_line(r))) {
-		why = conf_read_line(r, s);
+		/* what a host that lost its power can leave of a file */
+		why = r->nul ?
+			      LINE_FAULT(
+				      r,
+				      "a byte of the line is 0: the file is damaged; write it anew") :
+			      conf_read_line(r, s);
 		if (why)
 			r->calls->wrong(r->calls->arg, why);
 		free(why);

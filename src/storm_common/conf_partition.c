@@ -89,11 +89,11 @@ static char *conf_partition_refusal(const struct conf_partitions *p,
 			place, name);
 	if (!*name || strlen(name) >= max)
 		return conf_text_make(
-			"%s: Partition=%s is invalid, allowed: a partition's name, 1 to %zu characters",
+			"%s: Partition=%.200s is invalid, allowed: a partition's name, 1 to %zu characters",
 			place, name, max - 1);
 	if (p->lines == STORM_CONF_PARTITIONS)
 		return conf_text_make(
-			"%s: Partition=%s is one too many, after %d others: remove those that have the defaults",
+			"%s: Partition=%.60s is one too many, after %d others: remove those that have the defaults",
 			place, name, STORM_CONF_PARTITIONS);
 	return NULL;
 }
@@ -165,7 +165,7 @@ static void conf_partition_set_line(struct conf_partitions *p,
 	for (int i = 0; i < CONF_PARTITION_KEYS; i++)
 		if (l->value[i] && !keys[i].set(entry, l->value[i]))
 			FAULT(p, true,
-			      "%s: Partition=%s: %s=%s is invalid, allowed: %s",
+			      "%s: Partition=%s: %s=%.200s is invalid, allowed: %s",
 			      l->place, l->name, keys[i].name, l->value[i],
 			      keys[i].allowed);
 }

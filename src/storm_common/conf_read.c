@@ -336,7 +336,7 @@ static void conf_set_key(struct conf_load *l, unsigned int key)
 		return;
 	allowed = conf_key_allowed(key);
 	conf_report(l, CONF_ERROR,
-		    conf_text_make("%s: %s=%s is invalid, allowed: %s",
+		    conf_text_make("%s: %s=%.200s is invalid, allowed: %s",
 				   g->place, conf_key_name(key), g->value,
 				   allowed));
 	free(allowed);
@@ -420,6 +420,16 @@ static char *conf_replaced(const struct storm_gang_conf *g, uint32_t old)
 	return names;
 }
 
+/* There is no place for the lines. */
+static bool conf_old_in_plugstack(const struct conf_load *l)
+{
+	for (unsigned int key = 0; conf_key_name(key); key++)
+		if (conf_key_is_old(key) && l->given[key].value &&
+		    l->given[key].order <= l->below)
+			return true;
+	return false;
+}
+
 static char *conf_old_form(const struct conf_load *l, uint32_t old)
 {
 	const struct storm_gang_conf *g = &l->conf.gang;
@@ -439,8 +449,12 @@ static char *conf_old_form(const struct conf_load *l, uint32_t old)
 			replaced);
 	if (lines) {
 		lines[strlen(lines) - 1] = '\0'; /* the last one's end */
-		conf_text_add(&text, ": write in place of these keys:\n%s",
-			      lines);
+		conf_text_add(
+			&text, ": %s:\n%s",
+			conf_old_in_plugstack(l) ?
+				"remove these keys, and write in storm.conf on slurmctld's host" :
+				"write in place of these keys",
+			lines);
 	} else {
 		conf_text_add(&text, ": remove these keys");
 	}

@@ -828,7 +828,7 @@ START_TEST(test_partition_faults)
 		{ false, "Partition=a Quantum=\"1\n",
 		  "E :1: the value of Quantum has no closing quote: add one\n" },
 		{ false, "Quantum=1 Partition=a\n",
-		  "E :1: 'Partition=a' follows Quantum=1: write one key per line, and quote a value that has blanks\n" },
+		  "E :1: 'Partition=a' follows Quantum=1: it is the first on its line, and what is for it follows\n" },
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -953,6 +953,13 @@ START_TEST(test_plugstack)
 		told,
 		"E :1: Partition=a has no place here: write the partition's line in storm.conf\n"
 		"W :1: unknown key 'Policy' has no effect: write it behind Partition=NAME on one line\n");
+	/* nor have the lines that say the same as an old key there */
+	load("optional spank_storm.so PartitionPolicy=a:flexible\n");
+	told[0] = '\0';
+	must(conf_read(&from, &conf, NULL, tell, told));
+	ck_assert_str_eq(
+		told,
+		"O :1: the next version does not read PartitionPolicy: remove these keys, and write in storm.conf on slurmctld's host:\nPartition=a Policy=flexible\n");
 	/* a wrong one, behind include */
 	load("\noptional spank_storm.so radix=99 TTL Wndow=1\n");
 	snprintf(text, sizeof(text), "%s.more", path);
@@ -969,6 +976,35 @@ START_TEST(test_plugstack)
 		"E .more:2: 'TTL' is an argument of spank_storm.so, but not Key=Value: write it so, without blanks, or remove it\n"
 		"W .more:2: unknown key 'Wndow' has no effect: did you mean Window?\n"
 		"E .more:2: Radix=99 is invalid, allowed: a number from 2 to 64\n");
+}
+END_TEST
+
+/* What a host that lost its power can leave of a file. */
+START_TEST(test_bytes_of_zero)
+{
+	static const char *const says =
+		": a byte of the line is 0: the file is damaged; write it anew";
+	static const struct {
+		char bytes[16];
+		size_t n;
+		int line;
+	} bad[] = { { "", 16, 1 },
+		    { "TTL=5\nTTL=1\0"
+		      "0\n",
+		      14, 2 } };
+	const struct conf_sources from = { .path = path };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		char line[100];
+		FILE *f = fopen(path, "we");
+
+		must(f && fwrite(bad[i].bytes, bad[i].n, 1, f) == 1);
+		must(!fclose(f));
+		told[0] = '\0';
+		must(!conf_read(&from, &conf, NULL, tell, told));
+		snprintf(line, sizeof(line), "E :%d%s\n", bad[i].line, says);
+		ck_assert_str_eq(told, line);
+	}
 }
 END_TEST
 
@@ -1057,6 +1093,7 @@ int main(void)
 	tcase_add_test(c, test_old_form);
 	tcase_add_test(c, test_both_forms);
 	tcase_add_test(c, test_plugstack);
+	tcase_add_test(c, test_bytes_of_zero);
 	tcase_add_test(c, test_kept);
 	tcase_add_test(c, test_no_file);
 	suite_add_tcase(s, c);
