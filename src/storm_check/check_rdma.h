@@ -56,6 +56,7 @@ struct rdma_host {
 	bool is_image; /* no processes of it were looked at */
 	const char *conf;
 	bool conf_there;
+	bool conf_wrong; /* it has errors, so its keys are not known */
 	bool libibverbs, librdmacm;
 	bool device;			 /* is there any? */
 	const char *unknown[RDMA_RAILS]; /* rails that are nothing here */
@@ -63,7 +64,8 @@ struct rdma_host {
 	struct rdma_port port[RDMA_PORTS];
 	size_t ports;
 	mode_t rdma_cm_mode;
-	struct rdma_lock command, slurmd;
+	struct rdma_lock command; /* of users; not known to root */
+	struct rdma_lock slurmd;
 	bool selinux;
 };
 

@@ -443,9 +443,11 @@ static void rdma_locks(struct rdma_host *h)
 	struct rlimit own;
 	pid_t slurmd;
 
-	if (!getrlimit(RLIMIT_MEMLOCK, &own))
+	if (h->is_image)
+		return;
+	if (geteuid() && !getrlimit(RLIMIT_MEMLOCK, &own))
 		h->command = rdma_lock_of(own.rlim_cur);
-	slurmd = h->is_image ? 0 : host_daemon("slurmd");
+	slurmd = host_daemon("slurmd");
 	if (!slurmd || !host_line_of(slurmd, "limits", "Max locked memory",
 				     line, sizeof(line)))
 		return;

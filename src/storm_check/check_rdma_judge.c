@@ -69,11 +69,15 @@ static void rdma_judge_lock(const char *subject, const struct rdma_lock *l,
 
 static void rdma_judge_locks(const struct rdma_host *h)
 {
-	rdma_judge_lock(
-		"a command of this user", &h->command,
-		"'* - memlock unlimited' in /etc/security/limits.d/, then log in again; jobs have the submitting host's limit, unless slurm.conf has PropagateResourceLimitsExcept=MEMLOCK");
 	if (h->is_image)
 		return;
+	/* a line for all users does not bind root */
+	if (!h->command.known)
+		NOTE("root cannot see how much memory users' commands may lock: run 'storm check --verbs' as a user, too");
+	else
+		rdma_judge_lock(
+			"a command of this user", &h->command,
+			"'* - memlock unlimited' in /etc/security/limits.d/, then log in again; jobs have the submitting host's limit, unless slurm.conf has PropagateResourceLimitsExcept=MEMLOCK");
 	/* the agent is root, which has no limit */
 	if (h->slurmd.known)
 		rdma_judge_lock(
@@ -207,7 +211,10 @@ static void rdma_judge_port(const struct rdma_port *p,
 static void rdma_judge_conf(const struct rdma_host *h,
 			    const struct storm_settings *set)
 {
-	if (set->transport == STORM_TRANSPORT_VERBS)
+	if (h->conf_wrong)
+		NOTE("%s is not judged, as it has errors: mend these first",
+		     h->conf);
+	else if (set->transport == STORM_TRANSPORT_VERBS)
 		OK("%s has Transport=verbs",
 		   h->conf_there ? h->conf : "plugstack.conf");
 	else if (!h->conf_there)

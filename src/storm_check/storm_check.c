@@ -49,7 +49,9 @@ struct check_options {
 /* ------------------------------------------------------------------ storm.conf --- */
 
 static bool conf_is_bad;
-static char *conf_lines; /* to be written in place of an old form, or NULL */
+static bool conf_is_wrong; /* none of its lines counts */
+static char *conf_lines;   /* to be written in place of an old form, or NULL */
+static bool conf_far; /* another host reads what is told, and not the lines */
 
 /* The lines are printed behind all else, whole, so that they can be copied. */
 static void check_conf_old(const char *text)
@@ -59,7 +61,9 @@ static void check_conf_old(const char *text)
 	if (text[first])
 		conf_lines = strdup(text + first + 1);
 	check_tell(CHECK_NOTE, "", "%.*s%s", (int) first, text,
-		   conf_lines ? " the lines below" : "");
+		   !conf_lines ? "" :
+		   conf_far    ? " the lines that 'storm check' prints there" :
+				 " the lines below");
 }
 
 /* "FILE:LINE: what is allowed" reads as a remedy.  An unknown key has no effect, so
@@ -105,7 +109,7 @@ static void check_conf_read(const char *given, struct storm_conf *conf)
 			"%s is not there: every key has its default, which suits a LAN",
 			path ? path : "storm.conf");
 	storm_conf_default(conf);
-	conf_read(&from, conf, NULL, check_conf_fault, NULL);
+	conf_is_wrong = !conf_read(&from, conf, NULL, check_conf_fault, NULL);
 	if (from.path && !conf_is_bad)
 		check_tell(CHECK_OK, "", "%s: no fault", path);
 	free(beside);
@@ -139,6 +143,7 @@ static void check_verbs(const struct check_options *o, const char *root,
 			conf->set.strobe_ib_port);
 	host.conf = path;
 	host.conf_there = !access(path, R_OK);
+	host.conf_wrong = conf_is_wrong;
 	rdma_host_read(&host, root, o->rails ? o->rail : rail,
 		       o->rails ? o->rails : n, &conf->set);
 	rdma_judge(&host, &conf->set);
@@ -247,6 +252,16 @@ static bool check_options_read(struct check_options *o, int argc, char **argv)
 	       (!o->job || o->nodes);
 }
 
+static int check_end(const struct check_options *o)
+{
+	bool lacks = check_tell_all(stdout, o->quiet);
+
+	if (conf_lines && !o->quiet)
+		puts(conf_lines);
+	free(conf_lines);
+	return lacks ? LACKS : FINE;
+}
+
 /* storm_check --verbs: of an image, too, whose Slurm does not run. */
 static int check_verbs_alone(const struct check_options *o,
 			     struct storm_conf *conf)
@@ -255,7 +270,7 @@ static int check_verbs_alone(const struct check_options *o,
 	const char *slurm = *root ? NULL : slurm_file_find();
 	const char *slash = slurm ? strrchr(slurm, '/') : NULL;
 	struct conf_sources from = { 0 };
-	char sys[PATH_MAX], path[PATH_MAX];
+	char sys[PATH_MAX], path[PATH_MAX], *plugstack = NULL;
 
 	snprintf(sys, sizeof(sys), "%s/sys", root);
 	if (access(sys, F_OK)) {
@@ -273,17 +288,20 @@ static int check_verbs_alone(const struct check_options *o,
 		snprintf(path, sizeof(path), "%s/etc/slurm/storm.conf", root);
 	if (!access(path, R_OK))
 		from.path = path;
+	if (slurm && slurm_file_read())
+		from.plugstack = plugstack = slurm_plugstack_path();
 	storm_conf_default(conf);
-	conf_read(&from, conf, NULL, check_conf_fault, NULL);
+	conf_is_wrong = !conf_read(&from, conf, NULL, check_conf_fault, NULL);
 	check_verbs(o, root, path, conf);
-	return check_tell_all(stdout, o->quiet) ? LACKS : FINE;
+	free(plugstack);
+	return check_end(o);
 }
 
 int main(int argc, char **argv)
 {
 	static struct storm_conf conf; /* large */
 	struct check_options o = { 0 };
-	bool slurm_runs, lacks;
+	bool slurm_runs;
 
 	if (!check_options_read(&o, argc, argv)) {
 		fputs(usage, stderr);
@@ -295,6 +313,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "storm check: %s is not there\n", o.conf);
 		return USAGE;
 	}
+	conf_far = o.report;
 	slurm_runs = slurm_file_read();
 	check_conf_read(o.conf, &conf);
 	if (slurm_runs) {
@@ -311,9 +330,5 @@ int main(int argc, char **argv)
 	check_by_slurm(&o, slurm_runs);
 	if (o.job && slurm_runs)
 		check_job(o.nodes, &conf);
-	lacks = check_tell_all(stdout, o.quiet);
-	if (conf_lines && !o.quiet)
-		puts(conf_lines);
-	free(conf_lines);
-	return lacks ? LACKS : FINE;
+	return check_end(&o);
 }
