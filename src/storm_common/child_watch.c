@@ -70,24 +70,51 @@ static char child_left_state(pid_t pid)
 	return p && p[1] == ' ' ? p[2] : '?';
 }
 
-/* It is no longer watched; w->pidfd goes along. */
+/* It is no longer watched; w->pidfd goes along.  One that was adopted can be one too
+ * many. */
 static void child_left_add(struct child_watch *w)
 {
+	if (w->nleft == CHILD_LEFT_MAX) {
+		child_watch_shut(&w->pidfd);
+		return;
+	}
 	w->left[w->nleft++] = (struct child_left) { .pid = w->pid,
 						    .pidfd = w->pidfd,
 						    .child = w->child };
 	w->pidfd = -1;
 }
 
+/*
+ * False: there is nothing to wait for yet.  A debugger can keep a process that is
+ * dead.  *status is -1 if another process is its parent.  One that was adopted can be
+ * a child all the same: a slurmd that executes itself anew keeps its children.  The
+ * pidfd never names another process.
+ */
+static bool child_reap(pid_t pid, int pidfd, int *status)
+{
+	siginfo_t si = { 0 };
+	int err =
+		pidfd >= 0 ?
+			waitid(P_PIDFD, (id_t) pidfd, &si, WEXITED | WNOHANG) :
+			waitid(P_PID, (id_t) pid, &si, WEXITED | WNOHANG);
+
+	*status = -1;
+	if (!err && !si.si_pid)
+		return false;
+	if (!err)
+		*status = si.si_code == CLD_EXITED ? si.si_status :
+						     128 + si.si_status;
+	return true;
+}
+
 static bool child_left_has_ended(const struct child_left *l)
 {
 	struct pollfd p = { .fd = l->pidfd, .events = POLLIN };
-	siginfo_t si = { 0 };
+	int status;
 
-	if (l->child)
-		return waitid(P_PID, l->pid, &si, WEXITED | WNOHANG) ||
-		       si.si_pid;
-	return poll(&p, 1, 0) == 1;
+	if (!l->child && poll(&p, 1, 0) != 1)
+		return false;
+	return child_reap(l->pid, l->pidfd, &status);
 }
 
 void child_watch_bury(struct child_watch *w)
@@ -206,19 +233,15 @@ bool child_watch_was_left(const struct child_watch *w)
 
 static void child_watch_leave(struct child_watch *w)
 {
-	error("%s %d) does not die by SIGKILL: it hangs in the kernel, in state %c; it is left behind and another one starts",
-	      w->name, w->pid, child_left_state(w->pid));
+	char state = child_left_state(w->pid);
+
+	if (state == 'Z')
+		error("%s %d) is dead, and a debugger keeps it: it is left behind and another one starts",
+		      w->name, w->pid);
+	else
+		error("%s %d) does not die by SIGKILL: it hangs in the kernel, in state %c; it is left behind and another one starts",
+		      w->name, w->pid, state);
 	child_left_add(w);
-}
-
-/* It is dead. */
-static int child_watch_reap(const struct child_watch *w)
-{
-	siginfo_t si = { 0 };
-
-	if (!w->child || waitid(P_PID, w->pid, &si, WEXITED))
-		return -1;
-	return si.si_code == CLD_EXITED ? si.si_status : 128 + si.si_status;
 }
 
 int child_watch_end(struct child_watch *w, int signal, int ms)
@@ -233,9 +256,7 @@ int child_watch_end(struct child_watch *w, int signal, int ms)
 		pidfd_send_signal(w->pidfd, SIGKILL, NULL, 0);
 		dead = child_watch_is_dead(w, CHILD_KILL_LIMIT);
 	}
-	if (dead)
-		status = child_watch_reap(w);
-	else
+	if (!dead || !child_reap(w->pid, w->pidfd, &status))
 		child_watch_leave(w);
 	child_watch_drain(w);
 	w->log.len = 0; /* a line that it began */

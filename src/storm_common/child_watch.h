@@ -12,7 +12,8 @@
  *   wait has a limit.
  * - One that SIGKILL does not end hangs in the kernel, mostly on a disk, and never
  *   returns to user mode.  So it is named and left behind, and the next one starts
- *   beside it.  It is buried when it ends.  No more than CHILD_LEFT_MAX are left.
+ *   beside it.  So is one that is dead and that a debugger keeps.  It is buried
+ *   when it ends.  No more than CHILD_LEFT_MAX are left.
  * - The next start waits for the back-off (child_backoff.h), in ms.  A start that
  *   fails is as an end.  A process that lived for CHILD_LIVED_WELL begins it anew.
  *
@@ -96,7 +97,7 @@ bool child_watch_is_dead(const struct child_watch *w, int ms);
 /*
  * End it: by this signal if it is not 0, after ms by SIGKILL.  If that does not help,
  * leave it behind.  Returns its exit status, 128 + the signal that killed it, or -1:
- * it is adopted or left behind.
+ * it is another's child, or left behind.
  */
 int child_watch_end(struct child_watch *w, int signal, int ms);
 /* Nobody wanted that end: log it, unless it is -1. */

@@ -199,6 +199,69 @@ START_TEST(test_cannot_be_killed)
 }
 END_TEST
 
+/* A tracer that does not wait for what it traces.  -1: the system allows none. */
+static pid_t careless_tracer(pid_t pid)
+{
+	int ready[2];
+	pid_t tracer;
+	char c;
+
+	must(!pipe2(ready, O_CLOEXEC));
+	tracer = fork();
+	if (!tracer) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (ptrace(PTRACE_SEIZE, pid, NULL, 0))
+			_exit(77);
+		if (write(ready[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(ready[1]);
+	if (read(ready[0], &c, 1) != 1) {
+		must(waitpid(tracer, NULL, 0) == tracer);
+		tracer = -1;
+	}
+	close(ready[0]);
+	return tracer;
+}
+
+/* It is dead and cannot be waited for: that must not stop the daemon. */
+START_TEST(test_a_debugger_keeps_it)
+{
+	pid_t tracer;
+
+	must(!begin("exec sleep 1000"));
+	tracer = careless_tracer(w.pid);
+	if (tracer < 0) {
+		end(SIGKILL, 60000);
+		return;
+	}
+	must(end(SIGKILL, 60000) == -1);
+	must(times(") is dead, and a debugger keeps it: it is left behind") ==
+	     1);
+	child_watch_bury(&w);
+	must(w.nleft == 1);
+	/* beside it the next one runs */
+	must(!begin("exit 4"));
+	must(child_watch_is_dead(&w, 60000));
+	must(end(0, 0) == 4);
+	must(!kill(tracer, SIGKILL) && waitpid(tracer, NULL, 0) == tracer);
+	eventually_none_left();
+	must(times("), which was left behind, has ended") == 1);
+}
+END_TEST
+
+/* A daemon that has executed itself anew adopts its own child, and waits for it. */
+START_TEST(test_adopts_its_child)
+{
+	must(!begin("exit 4"));
+	w.child = false;
+	must(child_watch_is_dead(&w, 60000));
+	must(end(0, 0) == 4);
+	must(waitpid(-1, NULL, WNOHANG) == -1);
+}
+END_TEST
+
 /* A process that cannot be watched does not run, and is no one that hangs. */
 START_TEST(test_spent_descriptors)
 {
@@ -322,6 +385,8 @@ int main(void)
 	tcase_add_test(c, test_is_killed);
 	tcase_add_test(c, test_hangs);
 	tcase_add_test(c, test_cannot_be_killed);
+	tcase_add_test(c, test_a_debugger_keeps_it);
+	tcase_add_test(c, test_adopts_its_child);
 	tcase_add_test(c, test_spent_descriptors);
 	tcase_add_test(c, test_spent_processes);
 	tcase_add_test(c, test_adopted);

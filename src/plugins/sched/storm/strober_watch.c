@@ -37,8 +37,10 @@
 #include "strober_watch.h"
 
 #define STOP_LIMIT 2000 /* ms */
-/* Without reading.  It may wait for StateSaveLocation, and for slurm.conf. */
-#define PATIENCE (30 * STORM_SEC)
+/* Without reading.  Meanwhile it may look up the names of all nodes, which takes 10 s
+ * for each 33 where no server answers, and open its domain, which takes OpenTimeout;
+ * that is 10 min at most.  Nodes need no help: without strobes all jobs run. */
+#define PATIENCE (900 * STORM_SEC)
 #define LOOK 1000			/* ms; while it does not read */
 #define MUTE (3 * STROBER_REPORT_EVERY) /* no strober that strobes */
 #define STATE_FILE "storm_gang"
