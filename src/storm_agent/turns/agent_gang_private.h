@@ -20,7 +20,8 @@
  *
  * Two threads use this state: the main loop, and that of agent_strobe.c, which
  * has a real-time priority.  The lock lends its holder that priority.  It is
- * held for microseconds: not while files of /proc, records or maps are read.
+ * held for microseconds: not while records or maps are read, nor files of /proc
+ * but those of a step that is before exec.
  * Only the main loop changes the list of steps, so it reads the list without
  * the lock.
  *
@@ -177,7 +178,7 @@ void agent_gang_return(struct agent_gang *g);
 /* Give the sign of life, and continue all steps if the last strobe has expired
  * or slurmd is gone.  Returns when the strobe expires; STORM_NEVER: all steps
  * run. */
-uint64_t agent_gang_until(struct agent_gang *g, uint64_t now);
+uint64_t agent_gang_until(struct agent_gang *g);
 /* When to check whether slurmd is stopped. */
 uint64_t agent_gang_slurmd_due(const struct agent_gang *g);
 

@@ -144,6 +144,9 @@ static bool agent_gang_do_one(struct agent_gang *g, const struct turns_act *act)
 	case TURNS_FILL:
 		return agent_gang_do_fill(l);
 	case TURNS_START:
+		/* the act before, which was to let it run, has failed */
+		if (turns_step_stands(act->step))
+			return false;
 		agent_gang_do_start(l);
 		break;
 	case TURNS_USE:
@@ -284,9 +287,10 @@ void agent_gang_woke(struct agent_gang *g, uint64_t late)
 			 g->a->poll ? AWAKE_OWN_CPU : 0);
 }
 
-uint64_t agent_gang_until(struct agent_gang *g, uint64_t now)
+uint64_t agent_gang_until(struct agent_gang *g)
 {
-	uint64_t next;
+	/* under the lock: turns.h wants times in order, from both threads */
+	uint64_t now = storm_now(), next;
 
 	if (turns_late_at(g->turns) == STORM_NEVER) {
 		g->page->alive = now;

@@ -230,7 +230,7 @@ static uint64_t agent_strobe_tick(struct agent_strobe *s, uint64_t now)
 	agent_gang_lock(g);
 	if (!s->stop) {
 		agent_gang_maps_bind(g);
-		next = agent_gang_until(g, now);
+		next = agent_gang_until(g);
 		if (next != STORM_NEVER && g->page->stopped)
 			next = storm_min(next, agent_gang_slurmd_due(g));
 		s->alarm = gang_agreed_awake(turns_agreed_time(g->turns));

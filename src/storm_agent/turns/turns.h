@@ -71,7 +71,8 @@ const struct turns_act *turns_acts(const struct turns *t, size_t *n);
 /* All of it is done.  True: what was told brings more. */
 bool turns_more(struct turns *t, uint64_t now);
 
-/* It still stands, or does not fill.  Not for a step that has ended. */
+/* It still stands, does not fill, or waits before exec as it did.  It changes nothing
+ * that counts for a step that has ended. */
 void turns_failed(struct turns *t, const struct turns_act *a);
 /* Is it to be measured what the act costs this process?  Reading the clock is not
  * cheap.  If so: that, ns of CPU time. */

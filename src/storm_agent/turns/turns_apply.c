@@ -78,6 +78,8 @@ void turns_failed(struct turns *t, const struct turns_act *a)
 		s->stands = true;
 		s->fills = false;
 		t->count.fills--;
+	} else if (a->verb == TURNS_START) {
+		s->door = TURNS_DOOR_MET;
 	}
 }
 

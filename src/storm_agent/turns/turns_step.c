@@ -114,7 +114,8 @@ void turns_saw_tracer(struct turns *t, struct turns_step *s, bool traced,
 	turns_acts_clear(t);
 	s->traced = traced && (debug || held);
 	turns_step_attach(s, s->traced && held && awaits, now);
-	if (s->traced && (s->attaching || !held))
+	/* one that fills runs already, as much as it may */
+	if (s->stands && s->traced && (s->attaching || !held))
 		turns_continue(t, s, GANG_WHY_DEBUGGER, now);
 }
 
