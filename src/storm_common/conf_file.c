@@ -157,12 +157,13 @@ static char *conf_include_file(const struct conf_reader *r, char *name)
 	return why;
 }
 
-/* Cut a value off, with its quotes: *rest is what follows it. */
+/* Cut a value off, with its quotes: *rest is what follows it, "" after a fault. */
 static char *conf_cut_value(const struct conf_reader *r, const char *key,
 			    char **value, char **rest)
 {
 	char *end;
 
+	*rest = *value + strlen(*value);
 	if (!**value)
 		return LINE_FAULT(
 			r,
