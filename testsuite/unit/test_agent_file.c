@@ -263,6 +263,26 @@ START_TEST(test_whole)
 }
 END_TEST
 
+/* As soon as it has its name: the child is not asked to forget it first. */
+START_TEST(test_can_be_executed)
+{
+	static const char text[] = "#!/bin/sh\nexit 7\n";
+	int status;
+	pid_t pid;
+
+	must(!begin("f", 1, 0, strlen(text)));
+	must(!put(text, strlen(text), 0));
+	must(!stage(text) && !ask(FILE_COMMIT, 1));
+	pid = fork();
+	if (!pid) {
+		execl(at("f"), "f", NULL);
+		_exit(errno == ETXTBSY ? 26 : 1);
+	}
+	must(waitpid(pid, &status, 0) == pid);
+	ck_assert_int_eq(WEXITSTATUS(status), 7);
+}
+END_TEST
+
 START_TEST(test_empty_file)
 {
 	must(!begin("f", 1, 0, 0));
@@ -873,6 +893,7 @@ int main(void)
 	tcase_add_checked_fixture(c, setup, teardown);
 	tcase_set_timeout(c, 20);
 	tcase_add_test(c, test_whole);
+	tcase_add_test(c, test_can_be_executed);
 	tcase_add_test(c, test_empty_file);
 	tcase_add_test(c, test_size_is_checked);
 	tcase_add_loop_test(c, test_digest, 0, 16);

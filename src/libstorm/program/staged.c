@@ -362,6 +362,16 @@ static int staged_rename_new(const struct storm_staged *f)
 	return 0;
 }
 
+/* While a file is open for writing nobody can execute it, and some file systems tell
+ * only at the end that they could not write. */
+static int staged_close(struct storm_staged *f)
+{
+	int fd = f->fd;
+
+	f->fd = -1;
+	return fd >= 0 && close(fd) && errno != EINTR ? -1 : 0;
+}
+
 int storm_staged_commit(struct storm_staged *f, int *sys)
 {
 	int rc;
@@ -369,6 +379,8 @@ int storm_staged_commit(struct storm_staged *f, int *sys)
 	*sys = 0;
 	if (f->committed)
 		return STORM_OK;
+	if (staged_close(f))
+		return staged_fail(STORM_ESYS, sys, errno);
 	if (f->flags & STORM_FILE_FORCE)
 		rc = renameat(f->dir, f->temp, f->dir, f->name);
 	else

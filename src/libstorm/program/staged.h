@@ -54,7 +54,8 @@ bool storm_staged_catch_up(struct storm_staged *f, uint64_t below);
 /* After the last write: check size and digest (NULL: of no bytes), set group, mode
  * and times. */
 int storm_staged_check(struct storm_staged *f, const uint8_t *digest, int *sys);
-/* Rename it to its final name.  A second call does nothing. */
+/* Close it, and rename it to its final name: from then on it can be executed.  A
+ * second call does nothing. */
 int storm_staged_commit(struct storm_staged *f, int *sys);
 /* Close it.  If it is not committed, remove what it created. */
 void storm_staged_drop(struct storm_staged *f);
