@@ -831,6 +831,31 @@ START_TEST(test_spare)
 }
 END_TEST
 
+/* A step that begins in such a turn, and has it, may have the cores of the one that
+ * was given it. */
+START_TEST(test_spare_ends)
+{
+	const uint32_t has[] = { 1, 2, 1 };
+
+	begin();
+	add(0, 1);
+	add(1, 2);
+	turns_cost(step[1].s, TURNS_STOP, 1000);
+	map(2, 3, has);
+	do {
+		turns_cost(step[0].s, TURNS_STOP, QUANTUM);
+		strobe(1);
+		strobe(0);
+	} while (runs(0));
+	must(runs(1)); /* the first job pays */
+	add(2, 3);
+	turns_decide(t, now);
+	run();
+	must(runs(2) && !runs(1) && !runs(0));
+	finish();
+}
+END_TEST
+
 /* --------------------------------------------------------------------- fill --- */
 
 START_TEST(test_fills)
@@ -994,6 +1019,7 @@ int main(void)
 	tcase_add_test(c, test_debt_stays);
 	tcase_add_test(c, test_signals_cost);
 	tcase_add_test(c, test_spare);
+	tcase_add_test(c, test_spare_ends);
 	tcase_add_test(c, test_fills);
 	tcase_add_loop_test(c, test_by_chance, 0, unit_runs(100));
 	suite_add_tcase(s, c);

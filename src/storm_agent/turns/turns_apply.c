@@ -240,6 +240,7 @@ static void turns_apply_now(struct turns *t, uint64_t now)
 	if (!t->now)
 		return;
 	turns_note_slot(t);
+	turns_bill_spares(t);
 	flexible = turns_known_is_flexible(t->now);
 	fill = flexible && turns_fill_may(t);
 	turns_stop_all(t, fill, again, now);

@@ -279,3 +279,9 @@ void turns_bill_slot(struct turns *t)
 	for (struct turns_step *s = t->steps; s; s = s->next)
 		s->spare = turns_bill_may_have(t, s);
 }
+
+void turns_bill_spares(const struct turns *t)
+{
+	for (struct turns_step *s = t->steps; s; s = s->next)
+		s->spare = s->spare && turns_bill_may_have(t, s);
+}

@@ -153,6 +153,8 @@ bool turns_bill_asks(struct turns *t);
 /* A slot begins: find the job that pays with it, and the one that has it
  * instead. */
 void turns_bill_slot(struct turns *t);
+/* Steps have come meanwhile: who has it may not keep it beside them. */
+void turns_bill_spares(const struct turns *t);
 void turns_bill_grant(const struct turns *t, struct turns_step *s);
 /* It runs out of its turn, from now to the end of this slot. */
 void turns_bill_outside(struct turns *t, struct turns_step *s);
