@@ -20,7 +20,7 @@ struct played {
 	bool stands, fills, exec;
 	bool breaks; /* it cannot be continued, nor fill */
 	uint64_t used;
-	uint32_t stops, again, starts, looks, begins, ends;
+	uint32_t stops, agains, starts, looks, begins, ends;
 	bool failed; /* it was to run, and could not */
 	uint64_t began;
 	bool starting;	 /* what a look finds */
@@ -46,7 +46,7 @@ static void do_act(const struct turns_act *a)
 	case TURNS_STOP:
 		must(a->again || !p->stands);
 		p->stops += a->noted;
-		p->again += a->again;
+		p->agains += a->again;
 		p->stands = true;
 		p->fills = false;
 		break;
@@ -478,13 +478,13 @@ START_TEST(test_guard_freed_them)
 	step[1].stands = false;
 	turns_freed(t);
 	strobe(0); /* the same slot */
-	must(step[1].stands && step[1].stops == 1 && step[1].again == 1);
+	must(step[1].stands && step[1].stops == 1 && step[1].agains == 1);
 	must(noted[nnoted - 1] == GANG_OPEN);
 	/* so with processes that began meanwhile */
 	step[1].stands = false;
 	turns_saw_doubt(t, step[1].s, true, now);
 	run();
-	must(step[1].stands && step[1].stops == 1 && step[1].again == 2);
+	must(step[1].stands && step[1].stops == 1 && step[1].agains == 2);
 	finish();
 }
 END_TEST
@@ -533,6 +533,31 @@ START_TEST(test_door_of_one_that_stands)
 	turns_saw_doubt(t, step[1].s, false, now);
 	strobe(1);
 	must(runs(1) && step[1].exec);
+	finish();
+}
+END_TEST
+
+/* What could not be continued, and was by a guard: turns.h learns that only of all, so
+ * it counts until it can stop them again. */
+START_TEST(test_guard_freed_a_stuck_one)
+{
+	begin();
+	add(0, 1);
+	add(1, 2);
+	map_each(2);
+	strobe(0);
+	step[1].breaks = true;
+	turns_open(t, GANG_WHY_SILENCE, now);
+	run();
+	must(!runs(1));
+	turns_freed(t);
+	turns_decide(t, now); /* a step has come or gone */
+	run();
+	must(!step[1].agains);
+	strobe(0);
+	must(!runs(1) && step[1].agains == 1);
+	strobe(0);
+	must(step[1].agains == 1);
 	finish();
 }
 END_TEST
@@ -1008,6 +1033,7 @@ int main(void)
 	tcase_add_test(c, test_guard_freed_them);
 	tcase_add_test(c, test_debtor_with_a_debugger);
 	tcase_add_test(c, test_door_of_one_that_stands);
+	tcase_add_test(c, test_guard_freed_a_stuck_one);
 	tcase_add_test(c, test_signal);
 	tcase_add_test(c, test_held);
 	tcase_add_test(c, test_debugger);

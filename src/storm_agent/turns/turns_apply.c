@@ -228,12 +228,15 @@ static void turns_fill_all(struct turns *t, bool fill, uint64_t now)
 }
 
 /* First stop, then continue, so that no two jobs run at once.  A guard that has
- * continued steps has also ended their filling: `again` stops them. */
+ * continued steps has also ended their filling: `again` stops them.  A step that
+ * could not be continued without a strobe counts as standing, so it waits for one. */
 static void turns_apply_now(struct turns *t, uint64_t now)
 {
 	bool again = t->freed, flexible, fill;
 
 	t->phase = TURNS_DONE;
+	if (!t->now && turns_standing(t))
+		return;
 	t->freed = false;
 	if (again)
 		turns_note(t, GANG_OPEN, NULL, GANG_WHY_FREED, 0);
