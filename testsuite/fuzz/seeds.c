@@ -1437,6 +1437,93 @@ static void streams(void)
 	end("stream", "out-drops");
 }
 
+/* -------------------------------------------------------- turns of a node --- */
+
+/* The commands by their numbers in fuzz_turns.c. */
+static void turns_command(uint8_t command, uint8_t a, uint8_t b)
+{
+	storm_put8(&o, command);
+	storm_put8(&o, a);
+	storm_put8(&o, b);
+}
+
+/* Jobs 1 to 3 with a row each; the others are not there.  rows: of the third. */
+static void turns_map(uint8_t how, uint8_t rows)
+{
+	static const uint8_t none = 64;
+
+	turns_command(5, how, 1);
+	storm_put8(&o, 2);
+	storm_put8(&o, rows);
+	for (int i = 0; i < 3; i++)
+		storm_put8(&o, none);
+}
+
+/* Three steps by a map, of which the last one has these flags, and many turns. */
+static void turns_begin(uint8_t how, uint8_t rows, uint8_t flags)
+{
+	begin();
+	turns_command(0, 0, 2 | 4 | 128);
+	turns_command(0, 1, 2 | 4 | 128);
+	turns_command(0, 2, flags);
+	turns_map(how, rows);
+	turns_command(7, 12, 0);
+}
+
+/* Step i: what the kernel has of it. */
+static void turns_nature(uint8_t i, uint8_t flags, uint8_t more)
+{
+	turns_command(3, i, flags);
+	storm_put8(&o, more);
+}
+
+static void turns(void)
+{
+	turns_begin(1 | 4, 1, 4);
+	turns_command(7, 129,
+		      16 | 32);	   /* the clock is known, slots are planned */
+	turns_command(9, 0xf7, 6); /* a strobe of another slot */
+	storm_put8(&o, 0);
+	storm_put8(&o, 1);
+	storm_put8(&o, 0);
+	turns_map(2 | 4, 2);
+	turns_command(7, 5, 1 | 16);
+	end("turns", "gang");
+
+	turns_begin(1 | 4 | 16, 1, 2 | 4 | 128);
+	turns_nature(0, 2, 80); /* it sleeps, exactly */
+	turns_command(7, 40, 0);
+	turns_command(4, 1, 4 | 8 | 16);
+	turns_command(7, 40, 0);
+	end("turns", "flexible");
+
+	turns_begin(1 | 4, 0, 1 | 4 | 16); /* a script of one that is held */
+	turns_command(4, 2, 2);
+	turns_command(9, 0xf5, 4); /* decide; a signal */
+	storm_put8(&o, 2);
+	storm_put8(&o, 0);
+	storm_put8(&o, 8); /* it is over */
+	storm_put16(&o, 6000);
+	turns_command(4, 2, 1 | 4 | 8 | 16 | 32); /* a debugger */
+	turns_command(7, 20, 0);
+	end("turns", "hold");
+
+	turns_begin(1 | 4, 1, 4 | 8 | 64); /* its tasks wait at the door */
+	turns_nature(1, 1, 0);		   /* this one cannot be continued */
+	turns_command(7, 3, 0);
+	turns_command(9, 0xf3, 2); /* a guard; the door */
+	storm_put8(&o, 2);
+	turns_command(7, 3, 0);
+	turns_nature(1, 8 | 16, 200); /* it costs, and owes */
+	turns_command(7, 100, 0);
+	turns_command(9, 0xf0, 9); /* back from a stop; slurmd is gone */
+	storm_put8(&o, 7);
+	turns_command(1, 1, 7);
+	storm_put8(&o, 9);
+	storm_put8(&o, 0);
+	end("turns", "guards");
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -1466,5 +1553,6 @@ int main(int argc, char **argv)
 	streams();
 	requests();
 	context();
+	turns();
 	return 0;
 }

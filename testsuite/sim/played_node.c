@@ -618,7 +618,9 @@ uint64_t played_late(struct played_node *p, bool slurmd)
 		must_play(!p->by || p->now < p->heard + p->silence);
 		done(p, false);
 	} else {
-		must_play(!slurmd || p->now + EARLY >= p->heard + p->silence);
+		/* what is stuck is tried again at any time */
+		must_play(!slurmd || !p->by ||
+			  p->now + EARLY >= p->heard + p->silence);
 		p->why = p->now >= end ? GANG_WHY_SILENCE : GANG_WHY_NO_SLURMD;
 		opened(p);
 		p->why = 0;
