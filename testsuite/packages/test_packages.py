@@ -329,7 +329,7 @@ def test_upgrade(hosts, debs, tmp_path, two):
     assert not [n for n in NODES if "does not read" in said[n]], said
 
 
-def test_new_form(hosts, two):
+def test_new_form(hosts, two, release):
     """storm check prints the lines; with them all is as it was."""
     for job in two:
         assert any("quantum=40ms" in word for word in shown(hosts, job)), \
@@ -345,7 +345,9 @@ def test_new_form(hosts, two):
         until(lambda: any("turns=1/2,quantum=40ms" in word
                           for word in shown(hosts, job)),
               lambda: f"the same turns for job {job}, not {shown(hosts, job)}")
-    assert [hosts.agent(node) for node in NODES] == pids
+    # since Slurm 23.11 the command starts another slurmd, and that another agent
+    if release.name == "22.05":
+        assert [hosts.agent(node) for node in NODES] == pids
     assert sorted(jobs(hosts)) == sorted(two)
     log = ctl_log(hosts)[since:]
     assert "does not read" not in log and "storm.conf:" not in log, log
