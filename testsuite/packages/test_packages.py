@@ -384,7 +384,10 @@ def test_removed(hosts):
     left = hosts.changes(hosts.before)
     assert set(left) == {"etc/slurm/storm-plugstack.conf"}, left
     for node in NODES:
+        before = len(hosts.log(node))
         hosts.restart(node, "slurmd")
+        until(lambda: "slurmd started" in hosts.log(node)[before:],
+              f"a word of the slurmd on {node} that has begun")
         started = hosts.log(node).rsplit("slurmd version", 1)[1]
         assert "storm" not in started and "spank" not in started, started
     hosts.restart("ctl", "slurmctld")
