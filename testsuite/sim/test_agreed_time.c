@@ -11,6 +11,7 @@
 #include "src/storm_agent/turns/gang_agreed.h"
 #include "src/storm_strober/rota.h"
 #include "testsuite/unit/unit.h"
+#include "way.h"
 
 #define NODES 300
 #define QUANTUM (2 * STORM_MS)
@@ -203,20 +204,6 @@ static void act_until(struct node *x, uint64_t until)
 	}
 }
 
-static uint64_t tail(struct rnd *r)
-{
-	switch (below(r, 50)) {
-	case 0:
-		return below(r, 3 * STORM_MS);
-	case 1:
-	case 2:
-	case 3:
-	case 4:
-		return below(r, 60 * STORM_US);
-	}
-	return below(r, 10 * STORM_US);
-}
-
 static void hear(struct node *x, const struct sent *t, uint64_t came,
 		 uint64_t read)
 {
@@ -251,7 +238,8 @@ static void play(struct node *x, unsigned int loss)
 	for (uint32_t i = 0; i < count; i++) {
 		const struct sent *t = &strobes[i];
 
-		came = storm_max(came, t->s.sent + x->way + tail(&x->r));
+		came = storm_max(came,
+				 t->s.sent + x->way + way_tail(&x->r.state));
 		if (below(&x->r, 1000) < loss)
 			continue;
 		/* it reads one after the other, and before it acts */

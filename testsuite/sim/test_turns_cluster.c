@@ -28,6 +28,7 @@
 #include "src/libstorm/base/minmax.h"
 #include "src/libstorm/protocol/strobe.h"
 #include "src/storm_strober/rota.h"
+#include "way.h"
 
 #define START (1000 * STORM_SEC)
 #define CALM (START + 4 * STORM_SEC)	 /* clocks are known */
@@ -542,20 +543,6 @@ static void returned(struct node *x)
 
 /* ------------------------------------------------------------------- messages --- */
 
-static uint64_t tail(struct rnd *r)
-{
-	switch (below(r, 50)) {
-	case 0:
-		return below(r, 3 * STORM_MS);
-	case 1:
-	case 2:
-	case 3:
-	case 4:
-		return below(r, 60 * STORM_US);
-	}
-	return below(r, 10 * STORM_US);
-}
-
 /* When the next message comes; lost ones are passed over. */
 static void next_message(struct node *x)
 {
@@ -566,7 +553,8 @@ static void next_message(struct node *x)
 			x->came = x->read = STORM_NEVER;
 			return;
 		}
-		x->came = storm_max(x->came, m->sent + x->way + tail(&x->r));
+		x->came = storm_max(x->came,
+				    m->sent + x->way + way_tail(&x->r.state));
 		if (m->map && troubled(m->sent) && !below(&x->r, 20)) {
 			x->came += below(&x->r, 30 * STORM_MS);
 			count.late_maps++;
@@ -870,7 +858,7 @@ static void third_guard(struct node *x)
 		guards_free(x, &count.thirds);
 }
 
-/* Whoever is stopped, no step stands for longer than the third guard needs. */
+/* Whichever process is stopped, no step stands for longer than the third guard needs. */
 static void must_be_guarded(struct node *x)
 {
 	struct played_step *s;
