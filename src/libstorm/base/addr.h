@@ -12,7 +12,7 @@
 
 /* IPv4, mapped into IPv6. */
 bool storm_addr_is_v4(const struct storm_addr *a);
-/* It leads to the host that uses it, whichever that is. */
+/* On every host it leads back to that host, such as 127.0.0.1 and ::1. */
 bool storm_addr_is_loopback(const struct storm_addr *a);
 
 #endif

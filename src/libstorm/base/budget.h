@@ -3,7 +3,8 @@
  * may take: together, and each of them.
  *
  * An eighth of both is a reserve for trusted users, root and SlurmUser.  The
- * others cannot touch it, and a trusted user has no limit of its own.
+ * others cannot touch it, and a trusted user has no limit of its own.  Sizes
+ * are bytes.  Not thread-safe: one thread of the node calls all of it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -40,15 +41,15 @@ struct storm_account {
 void storm_budget_init(struct storm_budget *b, const struct storm_limits *max);
 void storm_budget_free(struct storm_budget *b);
 
-/* One session more, of this user.  False: there is no room for it, and nothing
- * to close. */
+/* Open a session of this user.  False: a limit is reached, and there is nothing
+ * to close.  b must outlive a. */
 bool storm_account_open(struct storm_account *a, struct storm_budget *b,
 			uint32_t uid, bool trusted);
 void storm_account_close(struct storm_account *a);
 /* Bytes that the session may still take. */
 uint64_t storm_account_left(const struct storm_account *a);
-/* It has taken so many bytes.  False: that is above a limit.  They are counted in
- * any case, because they are taken. */
+/* The session has now taken so many bytes in all.  False: that is above a
+ * limit.  They are counted all the same, because they are taken. */
 bool storm_account_set(struct storm_account *a, uint64_t bytes);
 
 #endif

@@ -21,7 +21,7 @@ static inline uint64_t storm_chance(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-/* 0 ... n - 1 */
+/* A number from 0 to n - 1; n is not 0. */
 static inline uint64_t storm_chance_below(uint64_t *state, uint64_t n)
 {
 	return storm_chance(state) % n;

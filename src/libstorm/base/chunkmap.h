@@ -13,19 +13,19 @@ struct storm_chunkmap {
 	uint64_t size;	      /* bytes in all */
 	uint32_t chunk;	      /* bytes of every chunk but the last */
 	uint64_t count, have; /* chunks in all, arrived */
-	uint64_t prefix;      /* first one missing */
-	uint64_t high;	      /* one past the highest that arrived */
+	uint64_t prefix;      /* index of the first one missing */
+	uint64_t high;	      /* index behind the last one that arrived */
 };
 
-/* All chunks are missing.  size in bytes; chunk is not 0.  STORM_OK or
- * STORM_ENOMEM. */
-/* The memory of a map for so many bytes. */
+/* Bytes of memory that the map of a transfer of size bytes takes. */
 uint64_t storm_chunkmap_bytes(uint64_t size, uint32_t chunk);
+/* Make the map of a transfer of size bytes, with all chunks missing.  chunk is
+ * not 0.  STORM_OK or STORM_ENOMEM. */
 int storm_chunkmap_init(struct storm_chunkmap *m, uint64_t size,
 			uint32_t chunk);
 void storm_chunkmap_free(struct storm_chunkmap *m);
-/* Index of the chunk at this offset with this length, or count if there is no
- * such chunk. */
+/* The index of the chunk that begins at this byte and has this length; count if
+ * there is none. */
 uint64_t storm_chunkmap_index(const struct storm_chunkmap *m, uint64_t off,
 			      size_t len);
 bool storm_chunkmap_has(const struct storm_chunkmap *m, uint64_t i);

@@ -59,12 +59,14 @@ struct clock_offset {
 	uint64_t stepped; /* how often; for tests and counters */
 };
 
-/* A message that was sent at that time has been received. */
+/* Add a sample: a message that the other host sent at `sent` of its clock came
+ * at `received` of this one's. */
 void storm_clock_offset_add(struct clock_offset *o, uint64_t sent,
 			    uint64_t received);
 
-/* When this host's clock shows what the other's shows at `theirs`, which is
- * near `now`.  False: no estimate yet. */
+/* Set *own to this host's time at the moment when the other's clock shows
+ * `theirs`.  now: this host's time, near that moment.  False: no estimate
+ * yet. */
 bool storm_clock_offset_own(const struct clock_offset *o, uint64_t theirs,
 			    uint64_t now, uint64_t *own);
 

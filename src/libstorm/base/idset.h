@@ -18,6 +18,7 @@ int storm_idset_minus(const struct storm_idset *a, const struct storm_idset *b,
 int storm_idset_keep(struct storm_idset *s, const struct storm_idset *other);
 /* s = s without other. */
 int storm_idset_drop(struct storm_idset *s, const struct storm_idset *other);
+/* Does s have all of other?  */
 bool storm_idset_covers(const struct storm_idset *s,
 			const struct storm_idset *other);
 /* Reduce s to max ranges or fewer, max at least 1.  It closes the smallest

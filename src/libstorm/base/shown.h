@@ -1,9 +1,9 @@
 /*
- * shown.h - text of somebody else's, as it may stand in a message.
+ * shown.h - makes text of somebody else's harmless for a message.
  *
- * A path, a name or a reason comes from a user or another host.  It may hold line
- * ends, which make lines of their own in a log, and what a terminal obeys.  It may
- * be long.
+ * A path, a name or a reason comes from a user or another host.  It may hold
+ * line ends, which make lines of their own in a log, and what a terminal
+ * obeys.  It may be long.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -16,11 +16,12 @@ struct storm_shown {
 	char text[STORM_SHOWN_MAX + sizeof("...")];
 };
 
-/* Write it with all but the printable characters of ASCII, and the backslash, as
- * \xNN.  text NULL is "".  Returns out->text. */
+/* Copy text to out->text, which is returned.  A backslash, and whatever is not
+ * printable ASCII, becomes \xNN.  text NULL is "". */
 const char *storm_shown(struct storm_shown *out, const char *text);
 
-/* The same for an argument of a message; lasts as long as the block around it. */
+/* The same as an expression, for an argument of a message.  The text lasts as
+ * long as the block around it. */
 #define STORM_SHOWN(text) storm_shown(&(struct storm_shown) { { 0 } }, text)
 
 #endif

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The index of the first of n elements (of size bytes each) whose key is not
- * less than `key`; n if there is none. */
+/* The index of the first of n elements (of size bytes each) whose key is `key`
+ * or greater; n if there is none.  key_of() gives an element's key. */
 static inline uint32_t storm_sorted_at(const void *array, uint32_t n,
 				       size_t size, uint64_t key,
 				       uint64_t (*key_of)(const void *thing))

@@ -10,8 +10,8 @@
 
 #define STORM_STEP_NAME 40
 
-/* "step 12.3"; "step 12.batch" and the like for Slurm's own steps; "job 12" for a
- * session of no step, such as sbcast_storm's.  Returns out. */
+/* Write "step 12.3"; "step 12.batch" and the like for Slurm's own steps; "job
+ * 12" for a session of no step, such as sbcast_storm's.  Returns out. */
 const char *storm_step_name(char (*out)[STORM_STEP_NAME], uint32_t job,
 			    uint32_t step);
 

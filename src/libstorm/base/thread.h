@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-/* Start it with all signals blocked.  0, or an errno. */
+/* Start run(arg) in a new thread with all signals blocked.  0, or an errno. */
 int storm_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
 
 #endif

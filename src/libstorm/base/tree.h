@@ -20,6 +20,8 @@ struct storm_tree {
 	uint32_t *before;	/* by range of out: members before it */
 };
 
+/* A tree of all count nodes, with at most radix children each; radix is at most
+ * STORM_RADIX_MAX. */
 void storm_tree_init(struct storm_tree *t, uint32_t count, uint32_t radix);
 /* Exclude the nodes of out, and no others.  STORM_OK, or STORM_ENOMEM with the
  * tree unchanged.  out is copied. */
@@ -37,9 +39,10 @@ uint32_t storm_tree_children(const struct storm_tree *t, uint32_t node,
  * STORM_ENOMEM. */
 int storm_tree_subtree(const struct storm_tree *t, uint32_t node,
 		       struct storm_idset *s);
-/* The parent of node, that one's parent (STORM_NO_NODE: the owner, or none), its
- * successor in the chain of all, and its children.  Returns their number. */
-#define STORM_TREE_NEAR (3 + 64)
+/* Write the nodes near node to out: its parent, the parent's parent
+ * (STORM_NO_NODE: the owner, or none), its successor in the chain of all, and
+ * its children.  Returns their number. */
+#define STORM_TREE_NEAR (3 + STORM_RADIX_MAX)
 uint32_t storm_tree_near(const struct storm_tree *t, uint32_t node,
 			 uint32_t out[static STORM_TREE_NEAR]);
 /* The successor of node in the chain of the members of p (empty: all).

@@ -29,7 +29,8 @@ struct storm_worker {
 	bool stop;
 };
 
-/* Start the thread.  At most limit jobs wait.  0 or an errno. */
+/* Start the thread, with this name.  At most limit jobs wait at a time.  0 or
+ * an errno. */
 int storm_worker_start(struct storm_worker *w, const char *name,
 		       unsigned int limit);
 /* Wait for the job under way, then call done() for every job that is left. */
@@ -37,8 +38,8 @@ void storm_worker_stop(struct storm_worker *w, void *host);
 /* Add a job.  False if `limit` jobs are waiting: the caller still owns j.  Any
  * thread may call. */
 bool storm_worker_add(struct storm_worker *w, struct storm_job *j);
-/* Call done() for the finished jobs.  Only the host's thread may call this, and
- * storm_worker_stop(). */
+/* Call done(host, job) for the finished jobs, whenever fd is readable.  Only
+ * one thread, the host's, may call this and storm_worker_stop(). */
 void storm_worker_finish(struct storm_worker *w, void *host);
 
 #endif
