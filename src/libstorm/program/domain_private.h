@@ -20,33 +20,36 @@ int domain_await_announcement(storm_domain_t *d, uint32_t generation,
 			      uint64_t deadline);
 
 /* Set out, which must be empty, to the nodes of P (NULL: all members).
- * STORM_EINVAL: P names other nodes; STORM_ENOMEM. */
+ * STORM_OK; STORM_EINVAL: P names other nodes; STORM_ENOMEM. */
 int domain_nodes(storm_domain_t *d, const struct storm_idset *P,
 		 struct storm_idset *out);
 
-/* storm_compare_and_write() of an own variable, without a write.  It fails after so
- * many ns at the latest, and names those that have not answered. */
+/* storm_compare_and_write() of an own variable, without a write.  limit: ns
+ * after which it fails at the latest; out then names the nodes that have not
+ * answered. */
 enum storm_compare domain_compare_within(storm_domain_t *d,
 					 const struct storm_idset *P,
 					 uint32_t var, enum storm_relation rel,
 					 uint64_t value, uint64_t limit,
 					 struct storm_outcome *out);
 
-/* See storm_owner_cut(). */
+/* storm_owner_cut() of the domain's owner.  STORM_ECLOSED: the domain is not
+ * open.  Any thread. */
 int domain_cut(storm_domain_t *d, const struct storm_idset *nodes);
 
-/* storm_xfer_and_signal() of the first len bytes of a file.  The event takes the
- * source, also if there is none. */
+/* storm_xfer_and_signal() of the first len bytes of a file.  It takes `from` in
+ * any case: the event destroys it, or this call does if it returns NULL. */
 storm_event_t *domain_xfer_source(storm_domain_t *d,
 				  const struct storm_idset *P,
 				  const struct storm_target *to,
 				  struct source *from, uint64_t len);
 
-/* The counters of its network, as members of a JSON object (driver.h). */
+/* Write the counters of the domain's network to buf, as members of a JSON
+ * object (driver.h). */
 void domain_counters(storm_domain_t *d, char *buf, size_t size);
 
-/* The domain's time in ns (the simulator's may be virtual); wait for ns of
- * it. */
+/* The domain's time in ns, which is virtual in the simulator; and wait for so
+ * many ns of it. */
 uint64_t domain_now(const storm_domain_t *d);
 void domain_sleep(const storm_domain_t *d, uint64_t ns);
 

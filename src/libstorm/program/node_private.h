@@ -59,10 +59,11 @@ void node_host_admit(storm_node_t *n);
 /* Make the pending calls of on_signal() and on_strobe().  Releases the lock
  * meanwhile. */
 void node_host_notify(storm_node_t *n);
+/* Release one use of m; the last one frees it. */
 void node_member_leave(struct storm_member *m);
 
-/* node_member.c: as storm_member_test_event().  *before: the signals of this
- * event consumed earlier. */
+/* node_member.c: as storm_member_test_event().  *before: how many signals of
+ * this event were consumed before. */
 int node_member_take(storm_member_t *m, uint32_t event, bool block,
 		     uint64_t deadline, uint64_t *before);
 

@@ -1,19 +1,19 @@
 /*
- * prepare.h - initialize early, in a thread, what the first domain of a process
- * needs: OpenSSL, a millisecond or more.  A command does that while it waits for
- * slurmctld.
+ * prepare.h - initializes OpenSSL early, in a thread, because that takes a
+ * millisecond or more.  A command does it while it waits for slurmctld, and its
+ * first domain then finds it done.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #ifndef STORM_PREPARE_H
 #define STORM_PREPARE_H
 
-/* Start.  If no thread can be started the first domain does it itself. */
+/* Start the thread.  If that fails, the first domain does the work itself. */
 void storm_prepare(void);
-/* The same in this thread. */
+/* Do the work in the calling thread. */
 void storm_prepare_here(void);
-/* Wait for the thread, before this code is unloaded.  The same thread calls
- * both. */
+/* Wait for the thread, which must have ended before this code is unloaded.  The
+ * thread that called storm_prepare() calls it. */
 void storm_prepare_end(void);
 
 #endif

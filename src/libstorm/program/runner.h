@@ -23,22 +23,23 @@ struct storm_shared {
 	unsigned int users;
 };
 
-/* With the driver that the settings choose, and one user.  NULL: no memory. */
+/* Create it with the driver that the settings choose, and with one user, the
+ * caller.  NULL: no memory. */
 struct storm_shared *storm_shared_create(const struct storm_settings *set);
 /* Locked.  Release one use and the lock.  The last user frees it. */
 void storm_shared_leave(struct storm_shared *sh);
-/* Locked.  Wait for a broadcast, or until the deadline (CLOCK_MONOTONIC ns, 0:
- * none).  False: the deadline has passed. */
+/* Locked.  Wait until cond is broadcast, or until the deadline (CLOCK_MONOTONIC
+ * ns, 0: none).  False: the deadline has passed. */
 bool storm_shared_wait(struct storm_shared *sh, uint64_t deadline);
-/* The driver's time in ns; wait for ns of it.  Not locked. */
+/* The driver's time in ns; and wait for so many ns of it.  Not locked. */
 uint64_t storm_shared_now(const struct storm_shared *sh);
 void storm_shared_sleep(const struct storm_shared *sh, uint64_t ns);
 
 struct storm_runner_ops {
-	/* Both are called locked.  Run the timers; returns the latest time of
-	 * the next call. */
+	/* Both are called locked.  now: the driver's time, ns.  tick runs the
+	 * timers, and returns the latest time of its next call. */
 	uint64_t (*tick)(void *arg, uint64_t now);
-	/* Make the pending callbacks.  Releases the lock meanwhile. */
+	/* Makes the pending callbacks, and releases the lock meanwhile. */
 	void (*tell)(void *arg);
 };
 
@@ -56,18 +57,21 @@ struct storm_runner {
 /* 0 or an errno.  The caller keeps ownership of sh, ops and arg. */
 int storm_runner_init(struct storm_runner *r, struct storm_shared *sh,
 		      const struct storm_runner_ops *ops, void *arg);
-/* Before the start: set the network, add a descriptor that wakes the thread. */
+/* Both before the start: set the network; add a descriptor that wakes the
+ * thread when it is readable. */
 void storm_runner_net(struct storm_runner *r, struct storm_net *net);
 void storm_runner_watch(struct storm_runner *r, int fd);
-/* Locked.  Start the thread.  0 or an errno. */
+/* Locked.  Start the thread, with this name.  0 or an errno. */
 int storm_runner_start(struct storm_runner *r, const char *name);
 /* Wake the thread.  Any thread may call. */
 void storm_runner_wake(struct storm_runner *r);
 /* Not locked.  End the thread if it runs. */
 void storm_runner_stop(struct storm_runner *r);
+/* Close what storm_runner_init() opened.  The thread has ended, or never
+ * ran. */
 void storm_runner_clear(struct storm_runner *r);
-/* For drivers without threads: run timers and callbacks.  Returns the latest
- * time of the next call. */
+/* Run timers and callbacks once, for a driver without threads.  Returns the
+ * latest time of the next call. */
 uint64_t storm_runner_turn(struct storm_runner *r);
 
 #endif

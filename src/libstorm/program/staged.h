@@ -44,18 +44,18 @@ struct storm_staged {
  * there is nothing to drop. */
 int storm_staged_begin(struct storm_staged *f, struct storm_staging *g,
 		       const struct storm_target *to, uint64_t size, int *sys);
-/* These bytes were written.  If they continue what is hashed they are hashed,
- * while they are in the cache. */
+/* The caller has written these bytes.  They are hashed now, while they are in
+ * the cache, if they follow what is hashed already. */
 void storm_staged_wrote(struct storm_staged *f, uint64_t off, const void *buf,
 			size_t len);
-/* All bytes below were written: read back and hash those that are not hashed, at
- * most a part of them.  True: there are more. */
+/* All bytes below `below` are written.  Read back and hash some of those that
+ * are not hashed yet.  True: there are more of them. */
 bool storm_staged_catch_up(struct storm_staged *f, uint64_t below);
-/* After the last write: check size and digest (NULL: of no bytes), set group, mode
- * and times. */
+/* After the last write: check the size and the digest (NULL: the file is
+ * empty), and set group, mode and times. */
 int storm_staged_check(struct storm_staged *f, const uint8_t *digest, int *sys);
-/* Close it, and rename it to its final name: from then on it can be executed.  A
- * second call does nothing. */
+/* Close it, and rename it to its final name: from then on it can be executed.
+ * A second call does nothing. */
 int storm_staged_commit(struct storm_staged *f, int *sys);
 /* Close it.  If it is not committed, remove what it created. */
 void storm_staged_drop(struct storm_staged *f);
