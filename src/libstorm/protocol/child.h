@@ -16,53 +16,58 @@ struct storm_child {
 	bool invited; /* OPEN was sent to it */
 	bool silent;  /* was asked, and did not answer */
 	uint64_t last_heard;
-	/* so many states of the owner's went to it, the first one then, and no
-	 * answer of its own shows that one arrived */
+	/* States of the owner's that were sent to it, as long as none of its
+	 * own answers shows that one has arrived. */
 	uint32_t told;
-	uint32_t told_more; /* since it was heard last */
-	uint64_t told_at;
+	uint32_t told_more; /* of these, since it was heard last */
+	uint64_t told_at;   /* when the first of them was sent */
 	struct storm_detector detector;
 	struct storm_status status; /* its latest */
 	struct storm_report_rx rx;
 	uint8_t complete; /* kinds that its subtree has reported whole */
 };
 
-/* The children of node (STORM_NO_NODE: the owner) in the tree as it is now;
- * what is known of those that stay is kept, the old list is freed. */
+/* Replace the list *child by the children of node (STORM_NO_NODE: the owner) in
+ * the tree as it is now.  Those that stay keep what must outlast a change of
+ * the tree.  STORM_OK, or STORM_ENOMEM with the list unchanged. */
 int storm_children_update(struct storm_child **child, uint32_t *count,
 			  const struct storm_tree *t, uint32_t node,
 			  uint64_t now);
 void storm_children_free(struct storm_child *child, uint32_t count);
-/* It sent a STATUS, in a domain of count nodes.  1: taken; 0: older than what is
- * known; -1: malformed. */
+/* Take a STATUS that the child has sent, in a domain of count nodes.  1: taken;
+ * 0: older than the one that is known; -1: malformed. */
 int storm_child_hear(struct storm_child *c, const uint8_t *body, size_t len,
 		     uint32_t count);
-/* Something came from it. */
+/* The child was heard at `now`, whatever it has sent. */
 void storm_child_alive(struct storm_child *c, uint64_t dead_timeout,
 		       uint64_t heartbeat, uint64_t now);
-/* Mark it if it is overdue; returns when to look again, or STORM_NEVER. */
+/* Mark the child if it is overdue.  Returns when to look again, or
+ * STORM_NEVER. */
 uint64_t storm_child_check(struct storm_child *c, uint64_t dead_timeout,
 			   uint64_t heartbeat, uint64_t now);
-/* They are asked now, and were last asked at asked: a child that has not sent
- * anything since then is silent. */
+/* The children are asked once more.  asked: when they were asked before (0:
+ * never).  A child that has sent nothing since then is silent from now on. */
 void storm_children_asked(struct storm_child *child, uint32_t count,
 			  uint64_t asked);
-/* It has taken the OPEN, and a state of the owner's is sent to it. */
+/* A state of the owner's is sent to the child, which has taken the OPEN. */
 void storm_child_told(struct storm_child *c, uint64_t now);
-/* A child that could not be reached shortly before has so long to answer. */
+/* How long, in ns, a child that could not be reached shortly before has to
+ * answer. */
 #define STORM_CHILD_KNOWN (100 * STORM_MS)
 /*
- * It has taken the OPEN, by TCP, and datagrams do not pass: an errno for
- * STORM_ELOST.  ECOMM: its own do not come; ENOLINK: none reach it.  0: no
- * verdict, look again at *next, or STORM_NEVER.  known: so it was shortly before,
- * and less is enough.
+ * The child has taken the OPEN, by TCP: do datagrams pass, too?  If not, an
+ * errno for STORM_ELOST: ECOMM if its own do not come, ENOLINK if none reach
+ * it.  0: no verdict; look again at *next, which may be STORM_NEVER.  known:
+ * they did not pass shortly before, so that less evidence is enough.
  */
 int storm_child_cut(const struct storm_child *c, bool known, uint64_t now,
 		    uint64_t *next);
-/* A child has refused an OPEN because of the address of one of those near it
- * (storm_refusal_unpack()): that node's number plus 1, or 0. */
+/* A child has refused an OPEN because it does not believe the address of a node
+ * near it; which: as storm_refusal_unpack() yields it.  Returns that node's
+ * number plus 1, or 0. */
 int storm_child_disbelieves(const struct storm_tree *t, uint32_t child,
 			    int which);
+/* The child with this number; NULL: there is none. */
 struct storm_child *storm_child_find(struct storm_child *child, uint32_t count,
 				     uint32_t node);
 

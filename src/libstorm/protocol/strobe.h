@@ -1,11 +1,12 @@
 /*
- * strobe.h - the strobes of one owner, taken without the rest of the protocol.
+ * strobe.h - takes the strobes of one owner without the rest of the protocol.
  *
  * A thread of its own may do that while another one runs the Node Manager
- * (nm.h), which gives it a gate: which sender to believe from which epoch on, and where
- * to pass strobes on.  The gate may be old by the time that the other thread is
- * late.  That is as if the strobes had overtaken what that thread has not read
- * yet.  No I/O, and no lock: the caller has one.
+ * (nm.h).  The Node Manager gives it a gate: which sender to believe, from
+ * which epoch on, and to which children strobes are passed on.  If the Node
+ * Manager's thread is late the gate is old.  That does no harm: it is as if the
+ * strobes had overtaken what that thread has not read yet.  No I/O, and no
+ * lock: the caller has one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -19,7 +20,7 @@ struct storm_gate {
 	uint64_t session;
 	uint8_t key[STORM_KEY_LEN];
 	uint8_t incarnation[STORM_INCARNATION_LEN]; /* the owner's */
-	uint32_t epoch;				    /* the lowest one */
+	uint32_t epoch;		 /* strobes of lower ones are refused */
 	uint64_t number;	 /* of the last strobe that was taken */
 	struct storm_addr group; /* port 0: no multicast */
 	uint32_t children;
@@ -39,14 +40,17 @@ struct storm_strobe {
 	size_t len;
 };
 
-/* Open the gate.  Numbers go on rising while the session is the same.
+/* Open the gate, in place of the one before.  While the session is the same,
+ * only strobes above the highest number so far are taken.  STORM_OK, or
  * STORM_ENOMEM: it is closed. */
 int storm_strobes_open(struct storm_strobes *s, const struct storm_gate *gate);
 void storm_strobes_close(struct storm_strobes *s);
-/* Is this the gate, whatever strobes have come since? */
+/* Is the gate that is open this one?  The number of the last strobe may
+ * differ. */
 bool storm_strobes_same(const struct storm_strobes *s,
 			const struct storm_gate *gate);
-/* False: buf is no strobe of this owner, or it is not new. */
+/* Verify and decrypt a datagram to *out.  False: it is no strobe of this owner,
+ * or not a new one. */
 bool storm_strobes_take(struct storm_strobes *s, const uint8_t *buf, size_t len,
 			struct storm_strobe *out);
 /* Another thread has taken the strobe of this number.  False: it is not new. */

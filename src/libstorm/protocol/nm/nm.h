@@ -32,18 +32,19 @@ struct storm_nm_ops {
 	void (*authenticate)(void *host, uint64_t ticket,
 			     const struct storm_addr *from, void *buf,
 			     size_t len);
-	/* Is this the address of the node?  Never blocks.  STORM_EBUSY: not
-	 * known yet, so nothing is sent to it now.  NULL: the owner is
-	 * believed. */
+	/* Is this the address of the node of this name?  STORM_OK: it is.
+	 * STORM_EBUSY: not known yet; any error: nothing is sent to it now.
+	 * Never blocks.  NULL: the owner's list is believed. */
 	int (*route)(void *host, const char *name,
 		     const struct storm_addr *addr);
-	/* May a session begin here now?  STORM_OK, or a reason, maybe of
-	 * STORM_REFUSAL().  NULL: it may. */
+	/* May a session begin here now?  STORM_OK, or the reason why not, which
+	 * may be a STORM_REFUSAL().  NULL: it may. */
 	int (*ready)(void *host, const struct storm_open_info *info);
-	/* A session begins; *ctx is the host's own, handed back below. */
+	/* A session begins.  The calls below get *ctx, the host's own. */
 	void (*session_open)(void *host, uint64_t session,
 			     const struct storm_open_info *info, void **ctx);
-	/* It is over: closed, lost or idle too long.  Last call with ctx. */
+	/* The session is over: closed, lost or idle too long.  This is the last
+	 * call with ctx. */
 	void (*session_close)(void *host, void *ctx);
 	/*
 	 * A file is announced.  Open a temporary beside it as the session's
@@ -53,40 +54,40 @@ struct storm_nm_ops {
 	void (*file_begin)(void *host, void *ctx, uint64_t session, uint64_t op,
 			   const struct storm_target *to, uint64_t size,
 			   void **file);
-	/* A file that is being opened: does it wait because other files are
-	 * under way here, which is no fault?  NULL: none does. */
+	/* Does this file, which is being opened, wait because other files are
+	 * under way here?  That is no fault.  NULL: none does. */
 	bool (*file_waits)(void *host, void *file);
 	/*
-	 * Room for the next run of data, of *size bytes, which is at least
+	 * Returns room for the next run of data, *size bytes, at least
 	 * STORM_DATAGRAM_MAX.  It stays valid until file_write() takes it, or
-	 * file_end().  NULL: there is none now.  What comes then is dropped,
+	 * file_end().  NULL: there is none now, and data that come are dropped
 	 * and requested again later.
 	 */
 	uint8_t *(*file_room)(void *host, void *file, size_t *size);
-	/* Take the first len bytes of the room, and write them at offset.  Then
-	 * call storm_nm_written().  Never waits for the file system.  below:
-	 * with these all bytes below were given to be written. */
+	/* Take the first len bytes of the room, and write them at offset off.
+	 * Then call storm_nm_written().  Never waits for the file system.  With
+	 * these, all bytes below `below` were given to be written. */
 	void (*file_write)(void *host, void *file, uint64_t off, size_t len,
 			   uint64_t below);
-	/* Read back for a repair what was written, after all writes so far;
-	 * then call storm_nm_read().  One at a time.  False: not now. */
+	/* Read back len bytes from off on, after all writes so far, for a node
+	 * that lacks them; then call storm_nm_read().  One at a time.  False:
+	 * not now. */
 	bool (*file_read)(void *host, void *file, uint64_t off, size_t len);
-	/* After all writes so far: verify size and digest (NULL: of no bytes),
-	 * set group, mode and times, do all that can fail; then
-	 * storm_nm_staged(), with the error of a write, if one failed.  The
+	/* After all writes so far: verify size and digest (NULL: the file is
+	 * empty), set group, mode and times, do all that can fail.  Then call
+	 * storm_nm_staged(), with the error of a write if one failed.  The
 	 * digest is valid during the call. */
 	void (*file_stage)(void *host, void *file, uint64_t session,
 			   uint64_t op, const uint8_t *digest);
-	/* Rename under the final name; then storm_nm_applied(). */
+	/* Rename the file to its final name; then call storm_nm_applied(). */
 	void (*file_commit)(void *host, void *file, uint64_t session,
 			    uint64_t op);
-	/* Forget it: unlink the temporary, free everything.  Also called after
-	 * a commit, to free. */
+	/* Forget the file: unlink its temporary, if it was not committed, and
+	 * free everything.  The last call with `file`, in any case. */
 	void (*file_end)(void *host, void *file);
-	/* A transfer was decided and its data are there: remote_event, to
-	 * memory with them (valid during the call), to a segment with their
-	 * place in it, of a file with none (and if its remote_event is not 0).
-	 * Once, after the data. */
+	/* A transfer is committed: signal its remote_event, once (of a file
+	 * only if that is not 0).  buf, len: the data, valid during the call;
+	 * with a segment their place in it; with a file NULL. */
 	void (*event)(void *host, void *ctx, uint64_t session,
 		      uint32_t remote_event, const void *buf, size_t len);
 	/* A strobe, of a higher number than all before; rx is the datagram and
@@ -98,22 +99,24 @@ struct storm_nm_ops {
 	 * May be NULL in a host that asks for none. */
 	void (*requested)(void *host, void *ctx, void *token,
 			  enum storm_compare result, struct storm_outcome *out);
-	/* Is this uid root, or another that no limit of users concerns?
-	 * NULL: only 0 is. */
+	/* Is this a uid that has no limit of a user's, such as root?  NULL:
+	 * only 0 is. */
 	bool (*trusted)(void *host, uint32_t uid);
-	/* The owner has these ids of (kind): end to end. */
+	/* The owner itself has acknowledged the reports of these ids of this
+	 * kind. */
 	void (*acked)(void *host, void *ctx, uint8_t kind,
 		      const struct storm_idset *ids);
 };
 
-/* settings and ops are copied; t must outlive the nm. */
+/* Create a Node Manager.  set and ops are copied; t must outlive it.  host:
+ * handed to each operation.  NULL and *err (enum storm_err) on failure. */
 struct storm_nm *storm_nm_create(const struct storm_settings *set,
 				 struct storm_transport *t,
 				 const struct storm_nm_ops *ops, void *host,
 				 int *err);
 void storm_nm_destroy(struct storm_nm *nm); /* closes every session */
 
-/* Input.  now: monotonic ns. */
+/* Input: the calls of struct storm_net_handler.  now: monotonic ns. */
 void storm_nm_datagrams(struct storm_nm *nm, struct storm_rx *rx, size_t n,
 			uint64_t now);
 void storm_nm_stream(struct storm_nm *nm, uint64_t stream, const void *buf,
@@ -124,14 +127,19 @@ void storm_nm_stream_failed(struct storm_nm *nm, uint64_t session,
 /* Run timers; returns when to call again at the latest (monotonic ns). */
 uint64_t storm_nm_tick(struct storm_nm *nm, uint64_t now);
 
-/* Answers to the asynchronous operations.  admit takes o.  With err, o is
- * NULL (the sender gets EVERSION or nothing), or authentic but refused (the sender
- * gets err, and nothing of the OPEN is kept).  Returns the verdict. */
+/*
+ * Answers to the asynchronous operations.  err: enum storm_err; sys: its errno,
+ * or 0.
+ *
+ * admit takes o.  With an err, o may be NULL: then the sender gets
+ * STORM_EVERSION, or no answer.  Or o is authentic but refused: then the sender
+ * gets err, and nothing of the OPEN is kept.  Returns the verdict.
+ */
 int storm_nm_admit(struct storm_nm *nm, uint64_t ticket, struct storm_open *o,
 		   int err, uint64_t now);
 void storm_nm_begun(struct storm_nm *nm, uint64_t session, uint64_t op, int err,
 		    int sys, uint64_t now);
-/* err is not 0: the file has failed, whatever off and len are. */
+/* With an err the file has failed, whatever off and len are. */
 void storm_nm_written(struct storm_nm *nm, uint64_t session, uint64_t op,
 		      uint64_t off, size_t len, int err, int sys, uint64_t now);
 /* buf is valid during the call; NULL: it could not be read. */
@@ -142,46 +150,50 @@ void storm_nm_staged(struct storm_nm *nm, uint64_t session, uint64_t op,
 void storm_nm_applied(struct storm_nm *nm, uint64_t session, uint64_t op,
 		      int err, int sys, uint64_t now);
 
-/* This node will report so many ids of that kind, in all.  A subtree that
- * knows everything expected reports at once; a part may wait for the rest
- * (nm_report.c).  So the owner gets the reports of a thousand nodes in a handful
- * of datagrams.  Without this call all is reported, a little later. */
+/* This node will report `count` ids of that kind, in all.  A subtree that has
+ * all ids that it expects reports at once; one that lacks some may wait for
+ * them (nm_report.c).  So the owner gets the reports of a thousand nodes in a
+ * handful of datagrams.  Without this call they are reported a little later.
+ * STORM_OK, ENOENT or EINVAL. */
 int storm_nm_expect(struct storm_nm *nm, uint64_t session, uint8_t kind,
 		    uint32_t count);
 
-/* Report ids of this node: they join the cumulative report, which is
- * retransmitted until the owner acknowledges it.  A code other than 0 goes ahead.  STORM_ENOENT: no session. */
+/* Report ids of this node.  They join the cumulative report, which is
+ * retransmitted until the owner acknowledges it.  One with a code other than 0
+ * does not wait for others.  STORM_ENOENT: no such session. */
 int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
 		    uint32_t code, const struct storm_idset *ids, uint64_t now);
 
-/* Global memory: len bytes at base are segment number segment of this node, in
- * every session; they stay the host's, which may read them at any time between
- * its calls, and must be there until base is NULL or another, while no transfer
- * to it is under way.  STORM_EINVAL: segment is out of range. */
+/* Register global memory: len bytes at base are segment number `segment` of
+ * this node, in every session.  They remain the host's, which may read them
+ * between its calls.  They must stay until the segment is registered anew, with
+ * base NULL or another, while no transfer to it is under way.  STORM_EINVAL:
+ * segment is out of range. */
 int storm_nm_segment(struct storm_nm *nm, uint32_t segment, void *base,
 		     size_t len);
 
-/* The host holds so many bytes more, or less, on behalf of the session.
- * STORM_EBUSY: they are more than its owner's user may have, do not take them.
- * STORM_ENOENT. */
+/* The host wants to hold so many bytes more (or less, if below 0) on behalf of
+ * the session.  STORM_OK; STORM_EBUSY: the owner's user may not have so many,
+ * do not take them; STORM_ENOENT. */
 int storm_nm_hold(struct storm_nm *nm, uint64_t session, int64_t bytes);
 
-/* This node's number in the session's domain, which another owner may have
- * changed.  STORM_ENOENT. */
+/* Set *self to this node's number in the session's domain.  A new owner may
+ * have changed it.  STORM_ENOENT. */
 int storm_nm_self(struct storm_nm *nm, uint64_t session, uint32_t *self);
 
-/* A variable as this node has it: its own one, or its copy of a global one as
- * far as it has heard. */
+/* Set *value to an own variable of this node, or to its copy of a global one,
+ * as far as it has heard.  STORM_OK, STORM_ENOENT or STORM_EINVAL: no such
+ * variable. */
 int storm_nm_variable(struct storm_nm *nm, uint64_t session, uint32_t var,
 		      uint64_t *value);
 
 /*
- * This node as the initiator of XFER-AND-SIGNAL and COMPARE-AND-WRITE, among the
- * ordered operations of the session: as storm_xfer_and_signal() and
- * storm_compare_and_write(), but no files, what is sent fits into a datagram,
- * and a comparison is always an ordered one.  buf is copied.  Ends with
- * requested(token).  ENOENT, ECLOSED (the node is outside), EINVAL, ETOOBIG,
- * ENOMEM: it does not.
+ * XFER-AND-SIGNAL and COMPARE-AND-WRITE by this node, as
+ * storm_xfer_and_signal() and storm_compare_and_write().  The owner orders them
+ * among the session's operations, each comparison, too.  A transfer is not to a
+ * file, and fits into a datagram; buf is copied.  STORM_OK: requested(token) is
+ * called when it has ended.  STORM_ENOENT, ECLOSED (the node is not a member),
+ * EINVAL, ETOOBIG, ENOMEM: it is not called.
  */
 int storm_nm_xfer(struct storm_nm *nm, uint64_t session,
 		  const struct storm_idset *P, const struct storm_target *to,
@@ -192,44 +204,46 @@ int storm_nm_compare(struct storm_nm *nm, uint64_t session,
 		     const struct storm_assign *write, void *token);
 
 /*
- * For a node's next life, should it die: a note of the cluster domain of this
- * session.  Keep it where that life finds it, and where nobody reads it who must
- * not have the domain's key.
- * Changes when another owner takes over.  Its length; 0: none is to be kept.
+ * Write a note of this session, which is one of a cluster domain, for the
+ * process that follows this one.  Keep it where that process finds it.  It has
+ * the domain's key, so others must not be able to read it.  It changes when
+ * another owner takes over.  Returns its length; 0: none is to be kept.
  */
 #define STORM_NOTE_MAX 128
 size_t storm_nm_note(struct storm_nm *nm, uint64_t session,
 		     uint8_t buf[static STORM_NOTE_MAX]);
-/* The next life has found it: for a while ask the owner to be let in, which else
- * takes as long as the owner needs to miss a node.  STORM_EINVAL: it is no note. */
+/* Use the note of the process before: for a while, ask the owner for a new
+ * OPEN.  Without that the node is outside until the owner has missed it.
+ * STORM_OK, ENOMEM or EINVAL: this is no note. */
 int storm_nm_return(struct storm_nm *nm, const void *note, size_t len,
 		    uint64_t now);
 
-/* Raise an own variable; a lower value changes nothing. */
+/* Raise an own variable; a lower value changes nothing.  STORM_OK, STORM_ENOENT
+ * or STORM_EINVAL: no such variable. */
 int storm_nm_own_set(struct storm_nm *nm, uint64_t session,
 		     enum storm_own_var var, uint64_t value);
 
 /*
- * Strobes may also be taken in another thread, as strobe.h does, which need not
- * wait for this one.  The gate is what that thread must know of the session.
- * False: the owner's strobes are to be obeyed no more, or its incarnation is
- * not known yet.
+ * Another thread may take strobes without waiting for this one, by strobe.h.
+ * Set *out to the gate, which is what that thread must know of the session.
+ * False: it must take none, because the owner is to be obeyed no more, or its
+ * incarnation is not known yet.
  */
 bool storm_nm_gate(struct storm_nm *nm, uint64_t session,
 		   struct storm_gate *out);
-/* That thread has taken so many strobes, the last one of this number at this
- * time. */
+/* That thread has taken `count` strobes since the last call; the last one has
+ * this number, and came at `at` (monotonic ns). */
 void storm_nm_strobed(struct storm_nm *nm, uint64_t session, uint64_t count,
 		      uint64_t number, uint64_t at);
 
-/* The sessions, by the number in datagrams: at most max; returns how many there
- * are. */
+/* Write at most max of the sessions' numbers, as datagrams have them.  Returns
+ * how many sessions there are. */
 size_t storm_nm_sessions(const struct storm_nm *nm, uint64_t *session,
 			 size_t max);
-/* Datagrams that no member has sent, so far. */
+/* How many datagrams have come so far that no member has sent. */
 uint64_t storm_nm_refused(const struct storm_nm *nm);
 
-/* The session of a step, if one is open for launching; 0: none. */
+/* The number of the session that is open for this step; 0: none. */
 uint64_t storm_nm_find_step(struct storm_nm *nm, uint32_t job_id,
 			    uint32_t step_id, uint32_t step_het);
 

@@ -35,30 +35,30 @@
 
 /* A BEGIN that comes in several datagrams. */
 struct nm_parts {
-	uint8_t *buf; /* the last part stands behind all others */
+	uint8_t *buf; /* of all parts, the last one at the end */
 	uint64_t op;
-	uint32_t have; /* a bit each */
+	uint32_t have; /* a bit for each part that has come */
 	uint32_t len, last_len;
 	uint16_t count;
 };
 
 /* What is missing of a transfer, see nm_repair.c. */
 struct nm_repair {
-	uint64_t gap_at;	 /* new gaps are asked for then */
-	uint64_t all_at;	 /* all that is missing is asked for again */
-	uint64_t high;		 /* chunks below were asked for */
-	uint64_t old;		 /* those below, longer ago than a round trip */
-	uint64_t have;		 /* chunks, when it was asked for last */
-	uint64_t probe;		 /* a chunk that was asked for once */
-	uint64_t sent_at;	 /* when it was; 0: none was */
-	uint64_t asked_at;	 /* the last NACK */
-	uint64_t rtt, rto;	 /* rtt: smoothed, asked -> repaired */
-	uint32_t tries;		 /* in a row that brought nothing */
-	uint32_t vain;		 /* of these, after which the owner was heard */
-	uint64_t vain_at;	 /* when the first of `vain` was */
-	uint64_t silent_have;	 /* chunks + 1, when silence was seen first */
+	uint64_t gap_at;      /* when new gaps are asked for */
+	uint64_t all_at;      /* when all that is missing is asked for again */
+	uint64_t high;	      /* missing chunks below it were asked for */
+	uint64_t old;	      /* those below it more than a round trip ago */
+	uint64_t have;	      /* chunks here, at the last NACK */
+	uint64_t probe;	      /* a chunk that was asked for only once */
+	uint64_t sent_at;     /* when `probe` was asked for; 0: there is none */
+	uint64_t asked_at;    /* when the last NACK was sent */
+	uint64_t rtt, rto;    /* ns; rtt: from NACK to repair, smoothed */
+	uint32_t tries;	      /* NACKs in a row that brought nothing */
+	uint32_t vain;	      /* of these, after which the owner was heard */
+	uint64_t vain_at;     /* when the first of `vain` was sent */
+	uint64_t silent_have; /* chunks + 1, when silence was seen first */
 	uint64_t repaired, lost; /* chunks, for STATUS */
-	uint64_t given;		 /* chunks, to nodes below */
+	uint64_t given;		 /* chunks sent to nodes below */
 };
 
 #define GIVE_MAX 128 /* runs that wait to be read back */
@@ -84,7 +84,7 @@ struct nm_xfer {
 	struct nm_parts part;
 	uint8_t *mem;
 	void *file;
-	bool opening, staging, committing; /* the host is at it */
+	bool opening, staging, committing; /* what the host does now */
 	struct storm_chunkmap map;	   /* chunks that are here */
 	struct storm_chunkmap written;	   /* to the file; nm_xfer_done() */
 	bool mapped;
@@ -93,8 +93,8 @@ struct nm_xfer {
 	uint64_t sent; /* the owner's, as far as heard */
 	enum storm_decision decision;
 	int err, sys;	  /* this node's fault */
-	bool no;	  /* the relation does not hold here */
-	uint64_t data_at; /* the last DATA came */
+	bool no;	  /* a comparison: the relation is false here */
+	uint64_t data_at; /* when the last DATA came */
 	struct nm_repair repair;
 	struct nm_give give;
 };
@@ -104,7 +104,7 @@ struct nm_guest {
 	void *ctx;	  /* the host's own */
 	uint64_t session; /* its number there: the first owner's */
 	bool ready;	  /* the host was given it, and has it still */
-	uint64_t bytes;	  /* that it holds for the session */
+	uint64_t bytes;	  /* that the host holds for the session */
 };
 
 /* The node's place in the combining tree. */
@@ -120,7 +120,7 @@ struct nm_tree {
 	uint64_t checked_at; /* the last look for silent children */
 };
 
-/* Nodes whose addresses the host believes, by number. */
+/* Nodes whose addresses the host has confirmed, ascending. */
 struct nm_routes {
 	struct nm_route_to {
 		uint32_t node;
@@ -133,11 +133,11 @@ struct nm_routes {
 struct nm_member {
 	bool outside;
 	bool orphan;	    /* the owner is silent */
-	uint32_t out_epoch; /* this node saw itself excluded in it; 0: it
+	uint32_t out_epoch; /* in which this node saw itself excluded; 0: it
 				   did not yet */
-	uint32_t in_epoch;  /* it joined in this one: an earlier datagram
+	uint32_t in_epoch;  /* in which it joined: a datagram of an earlier one
 				   is about an earlier incarnation */
-	uint64_t join_at;   /* the next JOIN */
+	uint64_t join_at;   /* when the next JOIN is sent */
 	uint64_t taken;	    /* the last operation of the owner before */
 };
 
@@ -150,10 +150,10 @@ struct nm_said {
 
 /* What the owner has sent. */
 struct nm_heard {
-	uint64_t at;	   /* the last of it */
-	uint64_t calm_at;  /* until then heartbeats were missed not long ago */
+	uint64_t at;	   /* when the last of it came */
+	uint64_t calm_at;  /* before this, heartbeats were missed recently */
 	bool multicast;	   /* some of it came by the group */
-	uint64_t group_at; /* the last that came by the group */
+	uint64_t group_at; /* when something came by the group last */
 	struct storm_cast cast; /* the owner's latest state */
 	/* the owner's state, the BEGIN of the transfer under way, and the
 	 * latest acknowledgement of each kind */
@@ -183,25 +183,25 @@ struct nm_variables {
 struct nm_answer {
 	struct storm_status sent;  /* the last one */
 	uint64_t version, sent_at; /* of it */
-	bool answering;		   /* the owner asked which are late */
-	uint64_t asked_at;	   /* when it did last; 0: never */
-	uint64_t direct_until;	   /* the parent is silent: send it to the
-					   owner, too */
-	uint64_t refine_at;	   /* fewer nodes are late: send it then */
-	uint64_t again_at;	   /* it is sent once more then */
+	bool answering;	       /* the owner has asked which nodes are late */
+	uint64_t asked_at;     /* when it did last; 0: never */
+	uint64_t direct_until; /* before this it goes to the owner, too, as
+					   the parent is silent */
+	uint64_t refine_at;    /* when it is sent, as fewer nodes are late */
+	uint64_t again_at;     /* when it is sent once more */
 };
 
 /* REPORT, which goes to the parent; see nm_report.c. */
 struct nm_report {
 	struct storm_reports all;	     /* of the subtree */
 	struct storm_reports mine;	     /* of this node */
-	uint64_t mine_at;		     /* the last one of this node */
+	uint64_t mine_at;		     /* when this node reported last */
 	uint32_t expect[STORM_REPORT_KINDS]; /* ids of this node, in all */
 	struct storm_idset acked[STORM_REPORT_KINDS]; /* the owner has them */
-	uint8_t complete;   /* kinds, a bit each, that lack nothing */
-	uint64_t version;   /* of all reports */
+	uint8_t complete;   /* a bit for each kind that lacks nothing */
+	uint64_t version;   /* of `all` */
 	uint64_t hop_acked; /* the version that the parent has */
-	uint64_t mine_in;   /* the version that has all of mine */
+	uint64_t mine_in;   /* the first version that has all of `mine` */
 	uint64_t due_at, sent_at, rto, hold;
 };
 
@@ -219,11 +219,13 @@ struct nm_session {
 	struct storm_account account; /* of the owner's user */
 	uint32_t self;		      /* this node's number in the domain */
 	bool closing;
-	/* bytes of the OPEN; until something of the owner's comes, datagrams of
-	 * no more in all leave for it */
+	/* Bytes of the OPEN, and of the datagrams that were sent for it.  Until
+	 * something of the owner's comes, they must not be more than the OPEN:
+	 * one OPEN cannot be made into a flood. */
 	size_t open_bytes, unheard_bytes;
 	struct {
-		uint64_t bytes, at; /* it may send now; counted at */
+		uint64_t bytes; /* that may be relayed now */
+		uint64_t at;	/* when they were counted */
 	} relay;
 	int fault; /* enum storm_err: why this node closes it */
 	struct nm_guest host;
@@ -243,14 +245,15 @@ struct nm_session {
 #define NM_KNOWN_MAX 64
 struct nm_known {
 	struct storm_addr addr;
-	uint32_t uid; /* whose session showed it */
-	int sys;      /* why; 0: none */
-	uint64_t at;
+	uint32_t uid; /* the user whose session showed it */
+	int sys;      /* an errno: why; 0: this entry is free */
+	uint64_t at;  /* when */
 };
 
-struct nm_pending { /* an OPEN that the host authenticates */
+/* An OPEN that the host is authenticating. */
+struct nm_pending {
 	uint64_t ticket, session;
-	uint64_t stream; /* whose sender waits for the outcome */
+	uint64_t stream; /* its sender waits there for the verdict */
 	size_t len;	 /* of the OPEN */
 	struct nm_pending *next;
 };
@@ -264,9 +267,9 @@ struct storm_nm {
 	struct nm_session *sessions;
 	struct nm_pending *pending;
 	struct nm_known known[2][NM_KNOWN_MAX]; /* of a user; of all */
-	bool known_any;
+	bool known_any;				/* false: both are empty */
 	struct nm_return *back; /* asks for an OPEN; NULL: no need */
-	uint64_t tickets;
+	uint64_t tickets;	/* how many were given out */
 	struct nm_segment {
 		void *base;
 		size_t len;
@@ -275,13 +278,13 @@ struct storm_nm {
 	uint32_t recent_at;
 	struct storm_link_stats link_stats;
 	struct storm_nm_stats stats;
-	/* a run of decrypted chunks of one transfer, not yet written; of a file
-	 * in room of the host's, of memory in place */
+	/* A run of decrypted chunks of one transfer, not yet written: of a file
+	 * in the host's room, of one to memory in place. */
 	uint8_t *stage; /* NULL: no room */
 	size_t stage_room, stage_len;
 	uint64_t stage_off;
 	struct nm_session *stage_of;
-	/* a run of datagrams, as received, to be passed on along the chain */
+	/* A run of datagrams, as received, to be passed on along the chain. */
 	struct nm_session *pass_of;
 	const uint8_t *pass;
 	size_t pass_len, pass_seg, pass_last;
@@ -291,18 +294,19 @@ struct storm_nm {
 struct nm_session *nm_find(struct storm_nm *nm, uint64_t session);
 /* By the number that the host knows. */
 struct nm_session *nm_find_host(struct storm_nm *nm, uint64_t session);
-/* The address of a node, or of the owner (STORM_NO_NODE).  False: nothing may be
- * sent to it. */
+/* The address of a node, or of the owner (STORM_NO_NODE).  False: nothing may
+ * be sent to it. */
 bool nm_route(struct nm_session *s, uint32_t node, struct storm_addr *to);
 /* Seal a control message and send it to a node or the owner. */
 void nm_send(struct nm_session *s, uint8_t type, uint64_t op, const void *body,
 	     size_t len, uint32_t node);
 /* The variable must be a known one (storm_var_known()). */
 uint64_t nm_variable(const struct nm_session *s, uint32_t var);
-/* The longest body that all in the domain take. */
+/* The longest body, in bytes, that all nodes of the domain take. */
 size_t nm_body_max(const struct nm_session *s);
-/* What goes up, again and again until it arrives, is never longer than what every
- * path carries: only downwards a launch proves that long datagrams pass. */
+/* A body that goes up the tree is never longer than what every path carries.
+ * It is sent until it arrives, and only downwards a launch proves that long
+ * datagrams pass. */
 #define NM_UP_MAX 1200
 static inline size_t nm_body_up(size_t max)
 {
@@ -310,77 +314,89 @@ static inline size_t nm_body_up(size_t max)
 
 	return max < up ? max : up;
 }
-/* May it relay len bytes now? */
+/* May the session relay len bytes now?  True: they are counted. */
 bool nm_relay_pays(struct nm_session *s, size_t len, uint64_t now);
+/* Keep a copy of rx in place of the one before.  No memory: that one stays. */
 void nm_said_keep(struct nm_said *said, const struct storm_rx *rx,
 		  uint64_t now);
 
 /* nm_tree.c */
 struct storm_child *nm_child_of(struct nm_session *s, uint32_t node);
-/* Was it lost in this epoch? */
+/* Was this child lost in this epoch?  */
 bool nm_child_gone(const struct nm_session *s, uint32_t node);
-/* False: there is no room to name one more. */
+/* Add a child to those that STATUS names as lost.  False: there is no room. */
 bool nm_child_lost(struct nm_session *s, uint32_t node, enum storm_err why,
 		   int sys);
-/* Another epoch; follows: it is the next one. */
+/* Another epoch has begun: forget the children that are lost.  follows: it is
+ * the one after the last, in which those that are still members stay lost. */
 void nm_children_forget(struct nm_session *s, bool follows);
 /* OPEN goes to every child that has not had it from here. */
 void nm_children_open(struct nm_session *s);
-/* The owner's state goes down to the children. */
+/* A state of the owner's was sent to the children: note it, for
+ * nm_children_cut(). */
 void nm_children_tell(struct nm_session *s, uint64_t now);
-/* Datagrams do not pass between this node and children that have taken the OPEN:
- * they are lost.  True: there are such; *next: when to look again. */
+/* Find children that have taken the OPEN, but between which and this node
+ * datagrams do not pass: they are lost.  True: there are some.  *next: when to
+ * look again. */
 bool nm_children_cut(struct nm_session *s, uint64_t *next, uint64_t now);
+/* The tree has changed: find parent and children.  STORM_OK or STORM_ENOMEM. */
 int nm_tree_rewire(struct nm_session *s, uint64_t now);
 
 /* nm_known.c */
-/* Is this errno one of a connection that is not made? */
+/* Is this errno one of a connection that is not made?  */
 bool nm_known_connection(int sys);
-/* Why this child could not be reached shortly before, an errno as that of
- * STORM_ELOST; 0: nothing is known that counts for this session. */
+/* The errno, as of STORM_ELOST, with which this node could not be reached
+ * shortly before; 0: nothing is known that counts for this session. */
 int nm_known_find(struct nm_session *s, uint32_t node, uint64_t now);
 void nm_known_add(struct nm_session *s, uint32_t node, int sys, uint64_t now);
-/* It can be reached. */
+/* The node can be reached again. */
 void nm_known_forget(struct nm_session *s, uint32_t node, uint64_t now);
 
 /* nm_admit.c */
-/* Sessions, and OPENs that are being checked. */
+/* How many sessions there are, with the OPENs that are being checked. */
 uint32_t nm_session_count(const struct storm_nm *nm);
-void nm_sessions_end(struct storm_nm *nm); /* those that are closing */
+/* End and free the sessions that are closing. */
+void nm_sessions_end(struct storm_nm *nm);
 
 /* nm_memory.c */
 /* Count what the session takes now.  False: that is more than it may. */
 bool nm_memory_settle(struct nm_session *s);
-/* May it take so many bytes more? */
+/* May the session take so many bytes more?  */
 bool nm_memory_fits(const struct nm_session *s, uint64_t bytes);
-/* Close it if it takes too much. */
+/* Close the session if it takes more than it may. */
 void nm_memory_check(struct nm_session *s, uint64_t now);
 
 /* nm_status.c */
-/* JOIN, to the owner itself; or just a sign that asks for its state. */
+/* Send JOIN to the owner itself; a member's is just a sign of life that asks
+ * for the owner's state. */
 void nm_status_join(struct nm_session *s, uint64_t now);
 /* Send STATUS to the parent: now, if there is news or asked is set. */
 void nm_status_update(struct nm_session *s, bool asked, uint64_t now);
-/* Its timers; the time of the next one. */
+/* Run the timers of STATUS.  Returns the time of the next one, as every _tick()
+ * does. */
 uint64_t nm_status_tick(struct nm_session *s, uint64_t now);
 
 /* nm_xfer.c */
+/* A BEGIN has come whole; b is taken over. */
 void nm_xfer_begin(struct nm_session *s, struct storm_begin *b, uint64_t now);
+/* A part of a BEGIN has come. */
 void nm_xfer_part(struct nm_session *s, uint64_t op, struct storm_in *in,
 		  uint64_t now);
+/* Do what the owner's latest state asks of the transfer. */
 void nm_xfer_cast(struct nm_session *s, uint64_t now);
+/* Free what the transfer has; its number stays, and it is not begun again. */
 void nm_xfer_drop(struct nm_session *s);
 /* Drop the transfer and forget its number, too. */
 void nm_xfer_forget(struct nm_session *s);
-/* This node has no part in op, which is over for it. */
+/* This node takes no part in op, which counts as ended here. */
 void nm_xfer_skip(struct nm_session *s, uint64_t op);
-/* It is this node's fault: the first one counts. */
+/* The transfer fails by this node's fault; only its first one is reported. */
 void nm_xfer_fail(struct nm_session *s, enum storm_err err, int sys);
-/* So many bytes are in a datagram. */
+/* The size of a chunk, in bytes, is known now: make the maps of chunks. */
 void nm_xfer_map(struct nm_session *s, uint32_t chunk);
-/* More is in memory. */
+/* More is in memory: hash what follows without a gap. */
 void nm_xfer_hash(struct nm_xfer *x);
-/* Go on if all is there. */
+/* If all has come, go on: verify, or have the host stage the file. */
 void nm_xfer_check_full(struct nm_session *s, uint64_t now);
 
 static inline bool nm_xfer_is_file(const struct nm_xfer *x)
@@ -388,21 +404,23 @@ static inline bool nm_xfer_is_file(const struct nm_xfer *x)
 	return x->begin.to.kind == STORM_TARGET_FILE;
 }
 
-/* The chunks that are where they stay. */
+/* The chunks that are at their final place: written, or in memory. */
 static inline const struct storm_chunkmap *nm_xfer_done(const struct nm_xfer *x)
 {
 	return nm_xfer_is_file(x) ? &x->written : &x->map;
 }
 
 /* nm_repair.c */
-void nm_repair_reset(struct nm_xfer *x); /* another transfer, or none */
-void nm_repair_end(struct nm_xfer *x);	 /* nothing is missing */
+/* Another transfer is under way now, or none. */
+void nm_repair_reset(struct nm_xfer *x);
+/* Nothing is missing any more. */
+void nm_repair_end(struct nm_xfer *x);
 /* The owner has sent more. */
 void nm_repair_sent(struct nm_xfer *x, uint64_t now);
 /* Chunks were written. */
 void nm_repair_written(struct nm_xfer *x, uint64_t now);
-/* Chunk i has come, which was asked for.  relayed: by the chain, not as a
- * repair. */
+/* Chunk i, which was asked for, has come.  relayed: along the chain and not as
+ * a repair, so it was only late. */
 void nm_repair_came(struct nm_xfer *x, uint64_t i, bool relayed, uint64_t now);
 uint64_t nm_repair_tick(struct nm_session *s, uint64_t now);
 
@@ -411,25 +429,30 @@ uint64_t nm_repair_tick(struct nm_session *s, uint64_t now);
 void nm_give_nacked(struct nm_session *s, const struct storm_header *h,
 		    const struct storm_addr *from, const uint8_t *body,
 		    size_t len);
-void nm_give_end(struct nm_xfer *x); /* nothing is read any more */
+/* Forget what nodes below asked for; nothing is read back any more. */
+void nm_give_end(struct nm_xfer *x);
 
 /* nm_data.c */
+/* Take a DATA: unseal it, keep the chunk if it is new, gather it to be passed
+ * on. */
 void nm_data_take(struct nm_session *s, const struct storm_header *h,
 		  const struct storm_rx *rx, uint64_t now);
-/* No more datagrams for now: write what has been gathered, pass on what is to
- * be. */
+/* No more datagrams for now: write and pass on what has been gathered. */
 void nm_data_end(struct storm_nm *nm, uint64_t now);
 
 /* nm_strobe.c */
+/* Take a strobe that was unsealed: pass it on, and notify the host, if it is
+ * new. */
 void nm_strobe_take(struct nm_session *s, uint64_t number,
 		    const struct storm_rx *rx, const uint8_t *body, size_t len,
 		    uint64_t now);
 
 /* nm_request.c */
 uint64_t nm_request_tick(struct nm_session *s, uint64_t now);
+/* A RESULT of the owner's has come. */
 void nm_request_result(struct nm_session *s, uint64_t id, const uint8_t *body,
 		       size_t len);
-/* The domain is lost to this node. */
+/* The domain is lost to this node: end its requests. */
 void nm_request_end_all(struct nm_session *s);
 
 /* nm_cluster.c */
@@ -440,15 +463,18 @@ struct nm_session *nm_cluster_find(struct storm_nm *nm, uint64_t cluster);
 void nm_cluster_take(struct nm_session *s, struct nm_session *from);
 /* The owner's state of this epoch names this node as excluded. */
 void nm_cluster_excluded(struct nm_session *s, uint32_t epoch, uint64_t now);
+/* WELCOME has come: this node is a member again, if it is the one that is
+ * named. */
 void nm_cluster_welcome(struct nm_session *s, struct storm_in *in,
 			uint32_t epoch);
 uint64_t nm_cluster_tick(struct nm_session *s, uint64_t now);
 
 /* nm_excluded.c */
-/* Complete the owner's state, in which the excluded nodes are left out.  False:
- * it has to wait for them. */
+/* Complete a state of the owner's that came without its excluded nodes.  False:
+ * some of their parts are missing, and the state has to wait. */
 bool nm_excluded_fill(struct nm_session *s, struct storm_cast *c,
 		      uint32_t epoch);
+/* Keep that state, which is taken over, until the parts have come. */
 void nm_excluded_wait(struct nm_session *s, struct storm_cast *c,
 		      uint32_t epoch, uint16_t flags, const struct storm_rx *rx,
 		      uint64_t now);
@@ -460,26 +486,33 @@ bool nm_excluded_part(struct nm_session *s, struct storm_in *in,
 bool nm_excluded_take(struct nm_session *s, struct storm_cast *c);
 /* Send the parts of this epoch to a node that missed some. */
 void nm_excluded_send(struct nm_session *s, uint32_t node, uint64_t now);
-/* This node has its place in their epoch: pass them on, if they are to be. */
+/* This node knows its place in the tree of the parts' epoch: pass them on, if
+ * they are to be. */
 void nm_excluded_pass(struct nm_session *s, uint64_t now);
 /* Ask the owner for parts that have been missing for long. */
 uint64_t nm_excluded_tick(struct nm_session *s, uint64_t now);
 void nm_excluded_free(struct nm_excluded *x);
 
-/* nm_return.c */
+/* nm_return.c: of storm_nm_return(). */
 uint64_t nm_return_tick(struct storm_nm *nm, uint64_t now);
 void nm_return_end(struct storm_nm *nm);
 
 /* nm_report.c */
+/* A part of a child's REPORT has come. */
 void nm_report_part(struct nm_session *s, struct storm_child *c,
 		    const uint8_t *body, size_t len, uint64_t now);
+/* The parent has acknowledged a version of the report. */
 void nm_report_hop_acked(struct nm_session *s, const uint8_t *body, size_t len);
+/* The owner has acknowledged reports of a kind. */
 void nm_report_acked(struct nm_session *s, struct storm_in *in);
-/* The owner needs no more reports: release those that await its acknowledgement. */
+/* The owner needs no more reports: release those that await its
+ * acknowledgement. */
 void nm_report_release(struct nm_session *s);
-/* When an acknowledgement of this node's own reports is overdue; or NEVER. */
+/* When an acknowledgement of this node's own reports is overdue, or
+ * STORM_NEVER. */
 uint64_t nm_report_overdue(const struct nm_session *s);
 uint64_t nm_report_tick(struct nm_session *s, uint64_t now);
+/* The parent is another one: it has no version yet. */
 void nm_report_reset(struct nm_session *s, uint64_t now);
 
 #endif

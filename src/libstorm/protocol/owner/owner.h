@@ -14,29 +14,33 @@ struct storm_owner;
 
 /* Callbacks, from within the calls below.  The callee clears outcomes. */
 struct storm_owner_ops {
-	/* All have answered OPEN, or it has failed (faults, not DONE). */
+	/* All nodes have answered OPEN; or it has failed: not DONE, and out has
+	 * the faults. */
 	void (*opened)(void *arg, struct storm_outcome *out);
 	void (*xfer_done)(void *arg, void *token, struct storm_outcome *out);
 	void (*compare_done)(void *arg, void *token, enum storm_compare result,
 			     struct storm_outcome *out);
 	void (*report)(void *arg, const struct storm_report *r);
 	void (*fault)(void *arg, const struct storm_fault *f);
-	/* cluster domain: a node is a member again; may be NULL */
+	/* Cluster domain: a node is a member again.  May be NULL. */
 	void (*joined)(void *arg, uint32_t node);
-	/* A member is overdue (see detector.h), or is back.  May be NULL. */
+	/* A member is overdue (see detector.h), or back from that.  May be
+	 * NULL. */
 	void (*overdue)(void *arg, uint32_t node, bool back);
 };
 
 /* Where the bytes of a transfer are. */
 struct storm_bytes {
 	const uint8_t *buf; /* in memory; NULL: at() has them */
-	/* len bytes from off on, which stay until the next call.  NULL: they
-	 * cannot be had; *sys has an errno, or 0: there are not so many. */
+	/* Returns len bytes from off on, which stay until the next call.  NULL:
+	 * they cannot be read; *sys is an errno, or 0 if there are fewer. */
 	const void *(*at)(void *arg, uint64_t off, size_t len, int *sys);
 	void *arg;
 };
 
-/* conf is copied; t must outlive the owner. */
+/* Create an owner.  conf is copied; t must outlive it.  self: the owner's
+ * address, as nodes are to see it.  NULL and *err (enum storm_err) on failure.
+ * Not thread-safe: one thread at a time calls, with now in monotonic ns. */
 struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 				       struct storm_transport *t,
 				       const struct storm_addr *self,
@@ -44,37 +48,42 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 				       void *arg, int *err);
 void storm_owner_destroy(struct storm_owner *o);
 
+/* Send OPEN; ends with opened().  STORM_OK or an error, as
+ * storm_domain_open(). */
 int storm_owner_open(struct storm_owner *o, uint64_t now);
-/* Queues a transfer to P, copied (NULL: all members); buf must stay until
- * xfer_done(token), token is not NULL. */
+/* Queue a transfer to P, which is copied (NULL: all members).  buf must stay
+ * until xfer_done(token); token is not NULL. */
 int storm_owner_xfer(struct storm_owner *o, const struct storm_idset *P,
 		     const struct storm_target *to, const void *buf,
 		     uint64_t len, void *token, uint64_t now);
-/* The same, of bytes that are asked for as they are sent, and again if they are
- * lost. */
+/* The same with bytes that are fetched when they are sent, and once more if
+ * they are lost. */
 int storm_owner_xfer_from(struct storm_owner *o, const struct storm_idset *P,
 			  const struct storm_target *to,
 			  const struct storm_bytes *from, uint64_t len,
 			  void *token, uint64_t now);
-/* The caller does not wait for this transfer any more.  It aborts unless it is
- * decided.  Its bytes are not read again, and xfer_done() is not called for it. */
+/* The caller does not wait for this transfer any more.  If it is not decided
+ * yet, it aborts.  Its bytes are not read again, and xfer_done() is not called
+ * for it. */
 void storm_owner_forget(struct storm_owner *o, void *token, uint64_t now);
-/* Ends with compare_done(token).  An own variable without a write is compared
- * at once or after comparisons of its like; anything else is queued with the
- * transfers. */
+/* Compare; ends with compare_done(token).  A comparison of an own variable
+ * without a write waits only for others like it.  Any other one is queued with
+ * the transfers. */
 int storm_owner_compare(struct storm_owner *o, const struct storm_idset *P,
 			uint32_t var, enum storm_relation rel, uint64_t value,
 			const struct storm_assign *write, void *token,
 			uint64_t now);
-/* Compare an own variable, without a write.  It fails after so many ns at the latest. */
+/* Compare an own variable, without a write.  limit: ns after which it fails at
+ * the latest. */
 int storm_owner_compare_within(struct storm_owner *o,
 			       const struct storm_idset *P, uint32_t var,
 			       enum storm_relation rel, uint64_t value,
 			       uint64_t limit, void *token, uint64_t now);
 /*
- * These nodes of a cluster domain have not answered questions.  Exclude those that
- * send signs of life all the same, and whose parents in the tree are not among them:
- * no datagram reaches them.  STORM_OK, or why that could not be done.
+ * These nodes of a cluster domain have not answered questions.  If one of them
+ * still sends signs of life, no datagram reaches it: exclude it, unless its
+ * parent in the tree is one of them, too.  STORM_OK, or why that could not be
+ * done.
  */
 int storm_owner_cut(struct storm_owner *o, const struct storm_idset *nodes,
 		    uint64_t now);
@@ -88,11 +97,12 @@ uint64_t storm_owner_strobe(struct storm_owner *o, const void *body,
 			    size_t len);
 /* See storm_domain_confirm(). */
 int storm_owner_confirm(struct storm_owner *o, uint64_t now);
-/* Its number in datagrams; 0: it was not opened. */
+/* The session's number, as datagrams have it; 0: it was not opened. */
 uint64_t storm_owner_session(const struct storm_owner *o);
 /* Send CLOSE to all; pending operations end.  Only destroy may follow. */
 void storm_owner_close(struct storm_owner *o, uint64_t now);
 
+/* Input: the calls of struct storm_net_handler. */
 void storm_owner_datagrams(struct storm_owner *o, struct storm_rx *rx, size_t n,
 			   uint64_t now);
 void storm_owner_stream_failed(struct storm_owner *o, uint64_t session,
@@ -101,9 +111,10 @@ void storm_owner_stream_failed(struct storm_owner *o, uint64_t session,
 /* Run timers and send bulk data.  Returns the latest time of the next call. */
 uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now);
 
+/* Bytes of this transfer that all nodes have written; 0 if it has ended. */
 uint64_t storm_owner_progress(const struct storm_owner *o, const void *token);
-/* Add the nodes that the operation under way, which must be the token's, waits
- * for.  False: none is known. */
+/* Add to out the nodes that this operation waits for.  False: none is known, or
+ * it is not under way. */
 bool storm_owner_behind(const struct storm_owner *o, const void *token,
 			struct storm_idset *out);
 void storm_owner_timeline(const struct storm_owner *o,
