@@ -46,7 +46,7 @@ struct storm_cast {
 	uint64_t cmp; /* comparison asked for; 0: none */
 	uint8_t cmp_var, cmp_rel;
 	uint64_t cmp_value;
-	bool has_digest; /* all is sent: of its bytes */
+	bool has_digest; /* all is sent, and this is its digest */
 	uint8_t digest[STORM_DIGEST_LEN];
 	struct storm_idset cmp_p;    /* empty: all members */
 	struct storm_idset excluded; /* fenced nodes, all epochs so far */
@@ -60,10 +60,12 @@ static inline size_t storm_cast_set_max(size_t max)
 {
 	return (max - STORM_CAST_FIXED) / 3;
 }
-/* Bytes written to buf, with the u8 what; 0: they are more than max. */
+/* Pack c, with the u8 what.  Returns the bytes written to buf; 0: more than
+ * max. */
 size_t storm_cast_pack(const struct storm_cast *c, uint8_t *buf, size_t max);
-/* buf begins behind the u8 what; count: nodes in the domain.  STORM_OK: free c
- * by storm_cast_free().  STORM_EINVAL: malformed, nothing to free. */
+/* Unpack what follows the u8 what; count: nodes in the domain.  STORM_OK: the
+ * caller frees c by storm_cast_free().  STORM_EINVAL: malformed, nothing to
+ * free. */
 int storm_cast_unpack(struct storm_cast *c, const uint8_t *buf, size_t len,
 		      uint32_t count);
 

@@ -1,6 +1,6 @@
 /*
  * crypto.h - the algorithms of OpenSSL that seal.c and digest.c use.  A process
- * fetches each once: a fetch by name searches OpenSSL's providers.
+ * fetches each only once, because a fetch searches OpenSSL's providers by name.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,15 +9,16 @@
 
 #include <openssl/types.h>
 
-/* NULL in it: OpenSSL has no such algorithm, and refuses to use it. */
+/* A member is NULL if OpenSSL lacks the algorithm; OpenSSL's calls then
+ * fail. */
 struct storm_crypto {
 	EVP_CIPHER *cipher; /* AES-256-GCM */
 	EVP_MD *digest;	    /* SHA-256 */
 	EVP_KDF *kdf;	    /* HKDF */
 };
 
-/* Any thread.  The first call initializes OpenSSL, a millisecond or more.  Valid
- * until the process ends. */
+/* The algorithms; never NULL, and valid until the process ends.  The first call
+ * initializes OpenSSL, which takes a millisecond or more.  Any thread. */
 const struct storm_crypto *storm_crypto(void);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * digest.h - SHA-256 of the data of a transfer, piece by piece.  The owner
- * announces it, and each node compares.  A seal proves that a datagram is a
- * member's; the digest proves that all of them together are what the owner sent.
+ * announces it, and each node compares.  A seal proves that a member sent a
+ * datagram; the digest proves that all data together are what the owner sent.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -1,8 +1,8 @@
 /*
- * excluded.h - CAST, the excluded nodes of an epoch as a bitmap in parts.  The
- * owner's state refers to it where their ranges would take too much of the
- * state's one datagram.  An epoch has one such set, so parts may be lost,
- * doubled and reordered.
+ * excluded.h - CAST_EXCLUDED: the excluded nodes of an epoch as a bitmap in
+ * parts.  It replaces their ranges in the owner's state, where these would take
+ * too much of its one datagram.  An epoch has only one such set, so parts may
+ * be lost, doubled and reordered.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -17,7 +17,8 @@
 
 /* The number of parts for a domain of count nodes, in bodies of max bytes. */
 uint16_t storm_excluded_parts(uint32_t count, size_t max);
-/* Write a part to buf, with the u8 what.  Returns its bytes, at most max. */
+/* Write a part to buf, with the u8 what.  Returns its bytes, at most the max of
+ * storm_excluded_parts(). */
 size_t storm_excluded_pack(const struct storm_idset *out, uint32_t count,
 			   uint16_t part, uint16_t parts, uint8_t *buf);
 
@@ -27,12 +28,13 @@ struct storm_excluded {
 	uint32_t have; /* a bit for each part */
 	uint16_t parts;
 };
-/* buf begins behind the u8 what.  Returns the number of the part, which x has
- * from now on.  -1: malformed, or no memory. */
+/* Take the part that follows the u8 what; count: nodes in the domain.  Returns
+ * the part's number; -1: malformed, or no memory. */
 int storm_excluded_take(struct storm_excluded *x, const uint8_t *buf,
 			size_t len, uint32_t count);
+/* Have all parts come?  */
 bool storm_excluded_whole(const struct storm_excluded *x);
-/* Add the nodes to out, once it is whole.  STORM_OK or STORM_ENOMEM. */
+/* Add the nodes to out, once x is whole.  STORM_OK or STORM_ENOMEM. */
 int storm_excluded_set(const struct storm_excluded *x, uint32_t count,
 		       struct storm_idset *out);
 void storm_excluded_free(struct storm_excluded *x);

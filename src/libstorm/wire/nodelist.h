@@ -20,14 +20,14 @@
  */
 struct storm_nodes {
 	uint32_t count, runs;
-	const uint8_t *bytes; /* as above, or of the buffer that was read */
+	const uint8_t *bytes; /* the runs, in `own` or in the buffer read */
 	size_t len;
-	struct storm_nodes_run *run; /* by first node */
-	uint8_t *own;		     /* bytes, if they are the list's own */
+	struct storm_nodes_run *run; /* where each begins, by first node */
+	uint8_t *own;		     /* NULL: the bytes are the buffer's */
 };
 
-/* A list of these nodes.  STORM_OK, STORM_ENOMEM, or STORM_EINVAL: there are
- * none or too many, or a name is empty or too long. */
+/* Make a list of these nodes.  STORM_OK, STORM_ENOMEM, or STORM_EINVAL: there
+ * are none or too many, or a name is empty or too long. */
 int storm_nodes_make(struct storm_nodes *l, const struct storm_node *nodes,
 		     uint32_t count);
 /* Read a list.  It refers to the buffer of i, which must outlive it.  STORM_OK,
@@ -36,9 +36,9 @@ int storm_nodes_get(struct storm_nodes *l, struct storm_in *i);
 void storm_nodes_put(struct storm_out *o, const struct storm_nodes *l);
 void storm_nodes_free(struct storm_nodes *l); /* what it owns, not l */
 
-/* Node i of the list, which must be less than count. */
+/* The address and the name of node i, which must be less than count.  The name
+ * is written to *out, which is returned. */
 struct storm_addr storm_nodes_addr(const struct storm_nodes *l, uint32_t i);
-/* Returns out. */
 const char *storm_nodes_name(const struct storm_nodes *l, uint32_t i,
 			     char (*out)[STORM_NAME_MAX + 1]);
 /* The first node with this IP address; STORM_NO_NODE: none has it. */

@@ -16,8 +16,8 @@
 #define STORM_PATH_MAX 4096
 #define STORM_WINDOW_MIN 65536
 
-/* An ordered COMPARE-AND-WRITE: its kind, which follows those of
- * enum storm_target_kind, and its question. */
+/* An ordered COMPARE-AND-WRITE: its kind, one after those of enum
+ * storm_target_kind, and what it asks. */
 #define STORM_KIND_COMPARE 4
 struct storm_comparison {
 	uint32_t var;
@@ -41,14 +41,15 @@ struct storm_begin {
 /* Check a caller's node set, in a domain of count nodes.  STORM_OK; EINVAL:
  * empty or out of range; ETOOBIG: too many ranges. */
 int storm_begin_check_set(const struct storm_idset *P, uint32_t count);
+/* Is this node one of those that the operation is for?  */
 static inline bool storm_begin_names(const struct storm_begin *b, uint32_t node)
 {
 	return !b->p.count || storm_idset_has(&b->p, node);
 }
-/* Bytes written to buf; 0: they are more than max. */
+/* Pack b.  Returns the bytes written to buf; 0: they are more than max. */
 size_t storm_begin_pack(const struct storm_begin *b, uint8_t *buf, size_t max);
-/* count: nodes in the domain.  STORM_OK: free b by storm_begin_free().  EINVAL
- * or ENOMEM: nothing to free. */
+/* Unpack b; count: nodes in the domain.  STORM_OK: the caller frees b by
+ * storm_begin_free().  EINVAL or ENOMEM: nothing to free. */
 int storm_begin_unpack(struct storm_begin *b, const uint8_t *buf, size_t len,
 		       uint32_t count);
 void storm_begin_free(struct storm_begin *b); /* what it owns, not b */
@@ -90,8 +91,8 @@ struct storm_open {
 	uint32_t *shared;
 };
 
-/* Owner: pack the body and make the key's credential.  Sets session, key, cred
- * and body.  STORM_OK or an error. */
+/* For an owner: pack the body and make the key's credential, which waits for
+ * munged.  Sets session, key, cred and body.  STORM_OK or an error. */
 int storm_open_seal(struct storm_open *o, uint32_t agent_uid);
 /* Make another credential for the same key.  MUNGE credentials expire, and a
  * node that has decoded one refuses it as a replay, after its agent's restart
@@ -103,14 +104,15 @@ uint8_t *storm_open_stream(const struct storm_open *o, uint32_t node,
 /* The session of a stream of any version, for deduplication before the
  * credential is decoded.  STORM_EINVAL or STORM_ETOOBIG: this is no OPEN. */
 int storm_open_peek(const void *buf, size_t len, uint64_t *session);
-/* The streams of an OPEN differ only before this offset: the last 4 bytes there
- * are the node that the stream is for. */
+/* The streams of one OPEN differ only before this offset.  The last 4 bytes
+ * there are the number of the node that the stream is for:
+ * storm_open_node(). */
 #define STORM_OPEN_SAME 12
 uint32_t storm_open_node(const void *buf);
 
-/* Any thread: check a stream's credential and parse it.  STORM_OK and *out,
- * which the caller frees; or an error.  STORM_EVERSION: authentic, but of
- * another version. */
+/* Check a stream's credential and parse it.  STORM_OK and *out, which the
+ * caller frees; or an error.  STORM_EVERSION: authentic, but of another
+ * version.  Any thread; it waits for munged. */
 int storm_open_verify(const void *buf, size_t len, struct storm_open **out);
 void storm_open_free(struct storm_open *o);
 

@@ -35,14 +35,15 @@ int storm_reports_add(struct storm_reports *r, uint8_t kind, uint32_t code,
 int storm_reports_of(const struct storm_reports *r, uint8_t kind,
 		     struct storm_idset *s);
 void storm_reports_clear(struct storm_reports *r);
-size_t storm_reports_bytes(const struct storm_reports *r); /* that it takes */
+size_t storm_reports_bytes(const struct storm_reports *r); /* of memory */
 
-/* *len bytes, malloc()ed; NULL: no memory, or above STORM_REPORTS_MAX.
- * complete: a bit for each kind of which no more is expected. */
+/* Pack r into *len bytes, malloc()ed; NULL: no memory, or above
+ * STORM_REPORTS_MAX. complete: a bit for each kind of which no more is
+ * expected. */
 uint8_t *storm_reports_pack(const struct storm_reports *r, uint8_t complete,
 			    size_t *len);
-/* Call add for each entry; ids are valid during the call.  STORM_OK and
- * *complete, or EINVAL: malformed, and add may have been called for the first
+/* Unpack: call add for each entry; ids are valid during the call.  STORM_OK and
+ * *complete; or EINVAL: malformed, and add may have been called for the first
  * entries. */
 typedef void (*storm_report_fn)(void *arg, uint8_t kind, uint32_t code,
 				const struct storm_idset *ids);
@@ -54,17 +55,18 @@ int storm_reports_unpack(const uint8_t *buf, size_t len, uint8_t *complete,
 #define STORM_REPORT_PART_HEADER 16
 /* A receiver's side, one for each child. */
 struct storm_report_rx {
-	uint64_t version; /* being assembled */
-	uint64_t done;	  /* last one that was complete */
+	uint64_t version; /* the one that is being assembled */
+	uint64_t done;	  /* the last one that was merged */
 	uint16_t parts, have;
 	uint32_t part_len, last_len;
 	uint8_t *buf, *seen;
 };
-/* 1: complete, x->buf has *total bytes; 0: parts are missing, or all of them
- * would take more than max; 2: an old version, acknowledge it again; -1:
- * malformed. */
+/* Take a part.  1: the version is complete, x->buf has *total bytes; 0: parts
+ * are missing, or all of them would take more than max bytes; 2: it is of a
+ * version that was merged, acknowledge it again; -1: malformed. */
 int storm_report_rx_part(struct storm_report_rx *x, const uint8_t *body,
 			 size_t len, uint64_t max, size_t *total);
+/* Bytes of memory that it takes. */
 size_t storm_report_rx_bytes(const struct storm_report_rx *x);
 /* The version could not be merged: free it, and await it again. */
 void storm_report_rx_drop(struct storm_report_rx *x);

@@ -1,10 +1,10 @@
 /*
- * seal.h - every datagram is sealed: AES-256-GCM (OpenSSL 3) over the body, the
+ * seal.h - seals each datagram: AES-256-GCM (OpenSSL 3) over the body, with the
  * whole header as associated data.  A sender's subkey is HKDF-SHA256(session
- * key; incarnation, session, sender, lane), so that two senders, two
- * incarnations of one sender, or its two lanes never share a nonce.  The nonce is
- * the header's sequence, which a sender never uses twice.  The suite is the fastest for a
- * datagram (contribs/bench/seal_rate).
+ * key; incarnation, session, sender, lane).  So two senders, two incarnations
+ * of one sender, and its two lanes have keys of their own.  The nonce is the
+ * header's sequence, which a sender never uses twice.  The suite is the fastest
+ * for a datagram (contribs/bench/seal_rate).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -15,7 +15,8 @@
 
 #define STORM_KEY_LEN 32
 
-/* DATA has a sequence of its own: replay of the rest is found by a window. */
+/* DATA have sequences of their own.  So they do not push control messages out
+ * of the window by which a replay of these is found. */
 enum storm_lane { STORM_LANE_CONTROL, STORM_LANE_DATA, STORM_LANES };
 
 struct storm_seal; /* one sender's lane, ready to seal and unseal */
@@ -27,24 +28,26 @@ struct storm_seal *storm_seal_create(const uint8_t key[STORM_KEY_LEN],
 				     enum storm_lane lane);
 void storm_seal_destroy(struct storm_seal *s);
 
-/* Seals body (in place is fine) to out: len bytes and the tag. 0 or ESYS. */
+/* Seal len bytes of body to out, followed by the tag; out may be body.
+ * STORM_OK or STORM_ESYS. */
 int storm_seal_seal(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		    uint64_t sequence, const uint8_t *body, size_t len,
 		    uint8_t *out);
-/* len includes the tag; out gets len - STORM_TAG_LEN bytes. 0 or EAUTH; then
- * out holds garbage. */
+/* Verify and decrypt len bytes, tag included, to out, len - STORM_TAG_LEN
+ * bytes.  STORM_OK or STORM_EAUTH; then out holds garbage. */
 int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		    uint64_t sequence, const uint8_t *body, size_t len,
 		    uint8_t *out);
 
-/* Returns the place for the rest of DATA, len bytes.  The head names it, but is not
- * verified yet.  So the place must hold nothing that is still needed. */
+/* Returns the place for the rest of DATA, len bytes.  The head says which it
+ * is, but is not verified yet.  So the place must hold nothing that is still
+ * needed. */
 typedef uint8_t *(*storm_place_fn)(void *arg,
 				   const uint8_t head[STORM_DATA_HEADER_LEN],
 				   size_t len);
-/* DATA, of at least a head and the tag.  The head is unsealed first, then the rest
- * to where place() says, which is returned.  NULL: EAUTH; then head and that place
- * hold garbage. */
+/* The same for DATA, of at least a head and the tag.  Unseals the head first,
+ * and then the rest to where place() says, which is returned.  NULL: not
+ * authentic; then head and that place hold garbage. */
 uint8_t *storm_seal_open_data(struct storm_seal *s,
 			      const uint8_t hdr[STORM_HEADER_LEN],
 			      uint64_t sequence, const uint8_t *body,
@@ -52,23 +55,24 @@ uint8_t *storm_seal_open_data(struct storm_seal *s,
 			      uint8_t head[static STORM_DATA_HEADER_LEN],
 			      storm_place_fn place, void *arg);
 
-/* The key that separates a session's multicast from others on the same group
- * (Q_Key).  Only members can derive it.  The highest bit is 0, because such Q_Keys
- * need privileges.  0: OpenSSL failed. */
+/* The key that separates a session's multicasts from others of the same group
+ * (verbs: the Q_Key).  Only members can derive it.  Its highest bit is 0,
+ * because Q_Keys with that bit need privileges.  0: OpenSSL failed. */
 uint32_t storm_group_key(const uint8_t key[STORM_KEY_LEN], uint64_t session);
 
-/* Random bytes from the kernel; 0 or ESYS. */
+/* Fill buf with random bytes from the kernel.  STORM_OK or STORM_ESYS. */
 int storm_random(void *buf, size_t len);
 void storm_sha256(const void *buf, size_t len, uint8_t out[static 32]);
 
 /*
- * RFC 4303 style window over control sequences: true once per sequence.  It is
- * as wide as a receive queue is deep: a unicast may overtake all multicasts that
- * wait in another queue.
+ * A window over the sequences of control messages, as in RFC 4303.  fresh():
+ * this one was not accepted before, and is not too old to tell.  The window is
+ * as wide as a receive queue is deep, because a unicast may overtake all
+ * multicasts that wait in another queue.
  */
 #define STORM_REPLAY_WINDOW 1024
 struct storm_replay {
-	uint64_t top;
+	uint64_t top; /* the highest that was accepted */
 	uint64_t seen[STORM_REPLAY_WINDOW / 64]; /* rings of bits */
 };
 bool storm_replay_fresh(const struct storm_replay *w, uint64_t sequence);

@@ -37,22 +37,23 @@ struct storm_asked {
 	uint64_t op, floor;
 	uint8_t phase;
 	uint64_t cmp;
-	const struct storm_idset *p, *cmp_p; /* of these nodes; empty: all */
+	const struct storm_idset *p, *cmp_p; /* the nodes asked; empty: all */
 };
 
 /*
- * Two claims about those nodes of the subtree that are asked, except a set:
- * they have come this far in an operation, and they have answered a
- * comparison.  A node in the set may have done so too: unknown nodes are added
- * to it.
+ * A STATUS makes two claims about the nodes of a subtree that are asked: they
+ * have come this far in an operation, and they have answered a comparison.
+ * Each claim excepts a set of nodes, behind and unanswered.  A node in such a
+ * set may have done so all the same, because nodes of which nothing is known
+ * are added to it.
  */
 struct storm_status {
 	uint64_t version;
 	uint64_t last;	    /* highest op that any node knows */
 	uint64_t op, floor; /* reached by all but those in behind */
-	uint8_t phase;	    /* the same; minimum */
+	uint8_t phase;	    /* the same: the least of them */
 	uint8_t flags;
-	uint64_t progress;	       /* bytes written, minimum of all */
+	uint64_t progress;	       /* bytes written: the least of all */
 	uint64_t cmp;		       /* answered by all but unanswered */
 	bool cmp_false;		       /* the answer is false at some node */
 	uint32_t mtu;		       /* minimum */
@@ -71,16 +72,17 @@ struct storm_status {
 };
 
 void storm_status_free(struct storm_status *s); /* its sets; zeroes *s */
-/* Bytes written to buf; 0: max is too small.  Faults that do not fit are left
- * out.  Sets that do not fit lose gaps: neighbouring ranges are joined. */
+/* Pack s.  Returns the bytes written to buf; 0: max is too small.  Faults that
+ * do not fit are left out.  Sets that do not fit lose gaps: neighbouring ranges
+ * are joined. */
 size_t storm_status_pack(const struct storm_status *s, uint8_t *buf,
 			 size_t max);
-/* count: nodes in the domain.  STORM_OK: free s by storm_status_free().
- * EINVAL: malformed, nothing to free. */
+/* Unpack s; count: nodes in the domain.  STORM_OK: the caller frees s by
+ * storm_status_free().  EINVAL: malformed, nothing to free. */
 int storm_status_unpack(struct storm_status *s, const uint8_t *buf, size_t len,
 			uint32_t count);
-/* What c asks for if op is the last operation that is known.  a points into
- * c. */
+/* Set *a to what the state c asks for; op: the last operation that is known
+ * here.  a points into c. */
 void storm_asked_of(struct storm_asked *a, const struct storm_cast *c,
 		    uint64_t op);
 /* The neutral element of the merge: a claim about no node, for what is
@@ -92,9 +94,9 @@ void storm_status_init(struct storm_status *s, const struct storm_asked *a,
 void storm_status_merge(struct storm_status *into, const struct storm_asked *a,
 			const struct storm_tree *t, uint32_t node,
 			const struct storm_status *child);
-/* node's parent is silent, and node sent its STATUS, own, to the owner
- * directly.  into counts the parent's subtree as late: take out what own
- * claims. */
+/* The parent of `node` is silent, and node has sent its STATUS, own, to the
+ * owner.  into counts the whole subtree of the parent as late: take out what
+ * own claims. */
 void storm_status_merge_round(struct storm_status *into,
 			      const struct storm_asked *a,
 			      const struct storm_tree *t, uint32_t node,
@@ -110,7 +112,7 @@ bool storm_fault_of_session(enum storm_err why);
  * sent once no node is missing from it, unless the parent asks. */
 bool storm_status_news(const struct storm_status *was,
 		       const struct storm_status *is);
-/* Did a node leave one of the sets behind and unanswered? */
+/* Did a node leave one of the sets behind and unanswered?  */
 bool storm_status_caught_up(const struct storm_status *was,
 			    const struct storm_status *is);
 

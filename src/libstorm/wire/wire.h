@@ -23,7 +23,8 @@
 #define STORM_DATAGRAM_MIN (STORM_HEADER_LEN + STORM_TAG_LEN)
 #define STORM_DATAGRAM_MAX 9000
 #define STORM_CHUNK_MIN 256
-/* a datagram that holds a chunk: no link of a domain takes less */
+/* The smallest datagram that holds a chunk, in bytes: each link of a domain
+ * takes it. */
 #define STORM_MTU_MIN                                                 \
 	(STORM_HEADER_LEN + STORM_DATA_HEADER_LEN + STORM_CHUNK_MIN + \
 	 STORM_TAG_LEN)
@@ -62,18 +63,19 @@ void storm_header_pack(const struct storm_header *h,
 /* Checks version, type, flags and length.  STORM_OK, EVERSION or EINVAL. */
 int storm_header_unpack(struct storm_header *h, const uint8_t *buf, size_t len);
 
-/* An agent's answer to an OPEN that it refuses, if the sender is authenticated.
- * The same in all versions. */
+/* The length of an agent's answer to an OPEN that it refuses, if the sender is
+ * authenticated.  All versions have the same answer. */
 #define STORM_REFUSAL_LEN 8
-/* A reason, and the errno below 256 that is behind it. */
+/* A refusal in one number: why (enum storm_err), and an errno below 256 or
+ * 0. */
 #define STORM_REFUSAL(why, sys) ((enum storm_err)((why) | (sys) << 8))
 #define STORM_REFUSAL_WHY(refusal) ((enum storm_err)((refusal) &0xff))
 #define STORM_REFUSAL_SYS(refusal) ((int) ((refusal) >> 8 & 0xff))
-/* why: with or without one. */
+/* Pack a refusal; why: a STORM_REFUSAL(), or just an error. */
 void storm_refusal_pack(enum storm_err why,
 			uint8_t out[static STORM_REFUSAL_LEN]);
-/* False: this is no refusal of an agent.  *sys: with STORM_EVERSION the agent's
- * version, else an errno or 0. */
+/* Unpack one.  *sys: with STORM_EVERSION the agent's version, else an errno or
+ * 0.  False: this is no refusal of an agent. */
 bool storm_refusal_unpack(const uint8_t *buf, size_t len, enum storm_err *why,
 			  int *sys);
 
@@ -94,13 +96,13 @@ void storm_put32(struct storm_out *o, uint32_t v);
 void storm_put64(struct storm_out *o, uint64_t v);
 void storm_put(struct storm_out *o, const void *buf, size_t len);
 void storm_put_addr(struct storm_out *o, const struct storm_addr *a);
-/* u32 count, then first and last of each range */
+/* Write u32 count, then first and last of each range. */
 void storm_put_idset(struct storm_out *o, const struct storm_idset *s);
 
-/* The same in fewer bytes: LEB128 numbers, each relative to the previous one,
- * so that every set has exactly one encoding. */
+/* Write the set in fewer bytes: as LEB128 numbers, each relative to the
+ * previous one.  Every set has exactly one encoding. */
 void storm_put_set(struct storm_out *o, const struct storm_idset *s);
-/* The bytes that it takes. */
+/* The bytes that storm_put_set() writes. */
 size_t storm_set_len(const struct storm_idset *s);
 
 uint8_t storm_get8(struct storm_in *i);
@@ -110,10 +112,11 @@ uint64_t storm_get64(struct storm_in *i);
 /* A pointer to len bytes of the buffer; or NULL, and bad is set. */
 const uint8_t *storm_get(struct storm_in *i, size_t len);
 void storm_get_addr(struct storm_in *i, struct storm_addr *a);
-/* Add to s; bad: an id above max, ranges that do not ascend, or no memory. */
+/* Read a set and add it to s.  bad is set by an id above max, ranges that do
+ * not ascend, or lack of memory. */
 void storm_get_idset(struct storm_in *i, struct storm_idset *s, uint32_t max);
 void storm_get_set(struct storm_in *i, struct storm_idset *s, uint32_t max);
-/* All was read, and nothing is left over? */
+/* Was all read, without fault and with nothing left over?  */
 static inline bool storm_in_done(const struct storm_in *i)
 {
 	return !i->bad && i->p == i->end;
