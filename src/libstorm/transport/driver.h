@@ -1,8 +1,7 @@
 /*
- * driver.h - the interface between the ends that programs create
- * (storm_domain_t, storm_node_t) and what carries them.  That is a network; the
- * simulator's driver also has a clock, and turns in place of threads.  The code
- * above does not depend on the driver.
+ * driver.h - what the ends that programs create (storm_domain_t, storm_node_t)
+ * ask of a network.  The simulator's driver also has a clock, and turns in
+ * place of threads.  The code above does not depend on the driver.
  *
  * udp_transport.c, verbs_transport.c and the simulator implement it; drivers.h
  * chooses one.
@@ -23,7 +22,7 @@ struct storm_runner;
 
 #define STORM_STROBE_SOURCES 4
 
-/* The strobes of one owner, by what is not sealed. */
+/* How the strobes of one owner look before they are unsealed. */
 struct storm_strobe_match {
 	uint64_t session;
 	uint8_t incarnation[16];
@@ -36,25 +35,28 @@ struct storm_strobe_match {
 };
 
 /*
- * Strobes with a socket of their own, which one thread of its own may read
- * while another one calls poll().  The kernel chooses which datagrams these
- * are.  All else, and all strobes that do not match, remain poll()'s.
+ * A socket for strobes alone, which a thread of its own may read while another
+ * one calls poll().  The kernel chooses the datagrams that come to it.  All
+ * others, and strobes that do not match, come to poll().
  */
 struct storm_strobe_ops {
-	/* Open it.  A descriptor that is readable when strobes wait, or -1:
-	 * logged, and all strobes remain poll()'s. */
+	/* Open the socket.  Returns a descriptor that is readable when strobes
+	 * wait.  -1: it failed, which was logged, and all strobes come to
+	 * poll(). */
 	int (*open)(struct storm_net *net);
-	/* From now on these strobes are its own; NULL: none. */
+	/* From now on the strobes that match m come to this socket; NULL:
+	 * none. */
 	void (*steer)(struct storm_net *net,
 		      const struct storm_strobe_match *m);
-	/* In the other thread: receive one, without blocking.  Its length, or
-	 * -1: there is none.  *at: when this host received it, storm_now(). */
+	/* In the strobes' thread: receive one, without blocking.  Returns its
+	 * length; -1: there is none.  *at: when this host received it
+	 * (storm_now(), ns). */
 	ssize_t (*receive)(struct storm_net *net, void *buf, size_t size,
 			   uint64_t *at);
-	/* In the other thread: pass it on. */
+	/* In the strobes' thread: pass one on to a child. */
 	void (*send)(struct storm_net *net, const struct storm_addr *to,
 		     const void *buf, size_t len);
-	/* In the other thread: receive none until the next steer(). */
+	/* In the strobes' thread: receive none until the next steer(). */
 	void (*mute)(struct storm_net *net);
 };
 
@@ -69,28 +71,28 @@ struct storm_driver {
 				    const struct storm_net_handler *h,
 				    int *err);
 	void (*destroy)(struct storm_net *net); /* takes NULL, keeps errno */
-	/* What the protocol sends by; it belongs to net. */
+	/* The transport by which the protocol sends; it belongs to net. */
 	struct storm_transport *(*transport)(struct storm_net *net);
 	/* The address at which others reach it. */
 	void (*self)(const struct storm_net *net, struct storm_addr *out);
-	/* Datagrams that were dropped on purpose (drop_ppm). */
+	/* How many datagrams were dropped on purpose (drop_ppm). */
 	uint64_t (*dropped)(const struct storm_net *net);
-	/* Not in a simulation.  From now on drop ppm of a million datagrams
-	 * received (tests). */
+	/* For tests; NULL in a simulation.  From now on drop ppm of a million
+	 * datagrams received, which ones by this seed. */
 	void (*drop)(struct storm_net *net, uint32_t ppm, uint64_t seed);
-	/* Not in a simulation.  Write its counters to buf, as members of a JSON
-	 * object; they fit into STORM_NET_COUNTERS_MAX bytes. */
+	/* Write its counters to buf, as members of a JSON object.  They fit
+	 * into STORM_NET_COUNTERS_MAX bytes.  NULL in a simulation. */
 	void (*counters)(const struct storm_net *net, char *buf, size_t size);
 
 	/* Real time: a descriptor that is readable when poll() has work.
 	 * poll() does not block; it calls the handler. */
 	int (*fd)(const struct storm_net *net);
 	void (*poll)(struct storm_net *net);
-	/* NULL: it has no socket of their own. */
+	/* NULL: strobes have no socket of their own. */
 	const struct storm_strobe_ops *strobe;
-	/* Have the kernel discard all datagrams but those of these sessions;
-	 * n 0: none.  For a flood: it takes longer than a datagram.  NULL: it
-	 * cannot. */
+	/* on: have the kernel discard all datagrams but those of these n
+	 * sessions; else none.  It is for a flood, as a call takes longer than
+	 * a datagram.  NULL: the network cannot. */
 	void (*admit)(struct storm_net *net, const uint64_t *session, size_t n,
 		      bool on);
 

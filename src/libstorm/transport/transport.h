@@ -49,18 +49,21 @@ struct storm_transport_ops {
 			   uint32_t node, const void *buf, size_t len);
 	/*
 	 * The verdict on an OPEN that was received; once for each stream that
-	 * was passed to stream().  STORM_OK: accepted.  STORM_EAUTH:
-	 * sender not authenticated; send no reply, unless it has a reason.  Anything else, also a
-	 * STORM_REFUSAL() with an errno, is reported to the sender.
+	 * was passed to stream().  STORM_OK: accepted.  STORM_EAUTH: sender not
+	 * authenticated; send no reply, unless it has a reason.  Anything else,
+	 * also a STORM_REFUSAL() with an errno, is reported to the sender.
 	 */
 	void (*end_stream)(struct storm_transport *t, uint64_t stream,
 			   enum storm_err err);
-	/* Is the sender still waiting?  False: it has given up. */
+	/* Is the sender of this stream still waiting?  False: it has given
+	 * up. */
 	bool (*stream_waits)(struct storm_transport *t, uint64_t stream);
-	/* The sender's address and port.  NULL, or all zeroes: unknown. */
+	/* The address and port of a stream's sender; all zeroes: unknown, as
+	 * they are without this operation. */
 	struct storm_addr (*stream_from)(struct storm_transport *t,
 					 uint64_t stream);
-	/* The session's OPEN to this node.  NULL: not known. */
+	/* Where the session's OPEN to this node is.  NULL: that is not
+	 * known. */
 	enum storm_stream (*stream_state)(struct storm_transport *t,
 					  uint64_t session, uint32_t node);
 	/* Cancel a session's OPENs that are not accepted yet; no failure is
@@ -69,22 +72,22 @@ struct storm_transport_ops {
 	/* Largest datagram (UDP payload) that the interface takes, in bytes. */
 	size_t (*mtu)(struct storm_transport *t);
 	/*
-	 * Bytes of bulk data that a receiver has room for.  No more should be
-	 * in flight.  NULL: the window is the only limit.
+	 * Bytes of bulk data for which a receiver has room, so that no more
+	 * should be in flight.  NULL: the window is the only limit.
 	 */
 	size_t (*room)(struct storm_transport *t);
 	/*
-	 * NULL, or: a session uses this group from now on, or no more.  An
-	 * owner sends to it and a node receives from it, with this key, which
-	 * separates sessions before anything is unsealed.
+	 * A session uses this group from now on, or (on false) no more.  An
+	 * owner sends to it and a node receives from it.  The key separates
+	 * sessions before anything is unsealed.  May be NULL.
 	 */
 	void (*group)(struct storm_transport *t, const struct storm_addr *group,
 		      uint32_t key, bool on);
 	/*
-	 * NULL except in the simulator, where the same multicast comes to many
+	 * Only the simulator has it, in which a multicast comes to many
 	 * receivers in one process.  Returns what storm_seal_open() yields for
-	 * the multicast that is being received now, opened once for all.  It
-	 * is valid as long as the datagram.  NULL: it cannot be opened.
+	 * the multicast that is being received, which it opens once for all of
+	 * them.  Valid as long as the datagram.  NULL: it cannot be opened.
 	 */
 	const uint8_t *(*unseal)(struct storm_transport *t,
 				 struct storm_seal *s, uint64_t sequence,
@@ -101,7 +104,7 @@ struct storm_rx {
 	uint8_t *buf; /* read only: other receivers may share it */
 	size_t len;
 	bool group; /* received by multicast */
-	/* the sender, as the network says, by UDP; else port 0 */
+	/* By UDP: the sender, as the network names it.  Else the port is 0. */
 	struct storm_addr from;
 };
 
@@ -117,10 +120,11 @@ enum storm_role {
 struct storm_net_handler {
 	/* rx and its buffers are valid during the call. */
 	void (*datagrams)(void *arg, struct storm_rx *rx, size_t n);
-	/* An OPEN.  buf is valid during the call.  The sender waits until
-	 * end_stream(stream) of the transport. */
+	/* An OPEN has come.  buf is valid during the call.  The sender waits
+	 * until the transport's end_stream(stream) is called. */
 	void (*stream)(void *arg, uint64_t stream, const void *buf, size_t len);
-	/* sys: an errno, or 0; with STORM_EVERSION the node's version */
+	/* An OPEN that was sent has failed.  sys: an errno, or 0; with
+	 * STORM_EVERSION the node's version. */
 	void (*stream_failed)(void *arg, uint64_t session, uint32_t node,
 			      enum storm_err why, int sys);
 	void *arg;

@@ -31,17 +31,18 @@ struct storm_udp *storm_udp_create(const struct storm_settings *set,
 void storm_udp_destroy(struct storm_udp *u);
 
 /*
- * For storm_owner and storm_nm; it belongs to u.  One send() has at most
- * 256 KiB (-EMSGSIZE beyond).  The kernel takes 64 segments or 65280 bytes at
- * once, whichever is less.  Cut bulk data there, at a whole segment, or every
- * second packet is a small one.  An agent relays, so it keeps up to
- * settings.window bytes of bulk that its link cannot take yet; then it returns
- * -EAGAIN.  An owner returns -EAGAIN at once.
+ * The transport of storm_owner and storm_nm; it belongs to u.  One send() has
+ * at most 256 KiB (-EMSGSIZE beyond).  The kernel takes 64 segments or 65280
+ * bytes at once, whichever is less.  Cut bulk data there, at a whole segment,
+ * or every second packet is a small one.  If the link cannot take more, an
+ * owner gets -EAGAIN.  An agent relays, so up to settings.window bytes of bulk
+ * are kept for it first.
  */
 struct storm_transport *storm_udp_transport(struct storm_udp *u);
 
-/* The address of this host from which the route to a peer begins; the peer's own,
- * if this host has it.  False: there is no route, or it is not IPv4. */
+/* Set *out to the address of this host from which the route to peer begins; to
+ * the peer's own, if this host has it.  False: there is no route, or peer is
+ * not IPv4. */
 bool storm_udp_source(const struct storm_addr *peer, struct storm_addr *out);
 
 /* The unicast address and port at which others reach this end. */

@@ -1,6 +1,7 @@
 /*
- * udp_filter.h - classic BPF programs that tell strobes, and datagrams of known
- * sessions, from all else, in the kernel: what they refuse wakes no process.
+ * udp_filter.h - classic BPF programs by which the kernel tells strobes, and
+ * datagrams of known sessions, from all others.  What they refuse wakes no
+ * process.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -11,8 +12,9 @@
 
 #include "src/libstorm/transport/driver.h"
 
-/* More do not fit beside their predecessor into what a socket may have by
- * default (net.core.optmem_max) in older kernels. */
+/* In older kernels a program for more sessions, beside the one that it
+ * replaces, takes more memory than a socket may have by default
+ * (net.core.optmem_max). */
 #define UDP_FILTER_SESSIONS 512
 #define UDP_FILTER_MAX (2 * UDP_FILTER_SESSIONS + 128) /* instructions */
 
@@ -28,16 +30,17 @@ enum udp_filter_view {
 		0 /* the choice among sockets: from the payload on */
 };
 
-/* Append: return `value` for a strobe as m describes it, else go on. */
+/* The following append to f, and go on with what is appended next unless they
+ * return. */
+/* Return `value` for a strobe as m describes it. */
 void storm_udp_filter_strobe(struct udp_filter *f, enum udp_filter_view view,
 			     const struct storm_strobe_match *m,
 			     uint32_t value);
-/* Append: return 0 for what is in none of these sessions, or of another
- * version, else go on.  With more than UDP_FILTER_SESSIONS it appends
- * nothing. */
+/* Return 0 for a datagram of another version, or of none of these n sessions.
+ * With more than UDP_FILTER_SESSIONS nothing is appended. */
 void storm_udp_filter_sessions(struct udp_filter *f, enum udp_filter_view view,
 			       const uint64_t *session, size_t n);
-/* Append: return value. */
+/* Return `value` in any case. */
 void storm_udp_filter_end(struct udp_filter *f, uint32_t value);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * udp_neighbours.h - the kernel's table of neighbours (ARP), of which a machine
- * has one for all network namespaces.  Where it is full the kernel discards
- * packets to further hosts, and tells no sender.
+ * udp_neighbours.h - the kernel's table of neighbours (ARP).  A machine has one
+ * for all its network namespaces.  While it is full, the kernel discards
+ * packets to further hosts, and no sender learns of it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -13,13 +13,13 @@
 
 struct storm_neighbours {
 	uint32_t entries, most; /* most: gc_thresh3 */
-	uint64_t fulls;		/* so often it was full, since boot */
+	uint64_t fulls;		/* how often it was full since boot */
 };
 
-/* How it is now.  0, or -1 and errno; then *out is zero. */
+/* Read the table's present state.  0, or -1 and errno; then *out is zero. */
 int storm_udp_neighbours(struct storm_neighbours *out);
-/* Was it full, and is it about to be full again?  Then hosts that do not answer
- * may be there. */
+/* Was it full, and is it about to be full again?  If so, hosts that do not
+ * answer may yet be there. */
 bool storm_udp_neighbours_short(const struct storm_neighbours *n);
 
 #endif

@@ -27,7 +27,8 @@ int storm_udp_port_open(struct storm_udp_port *p, uint16_t number);
 void storm_udp_port_close(struct storm_udp_port *p);
 /* The port that a socket is bound to; 0: none, or no socket. */
 uint16_t storm_udp_port_number(int fd);
-/* A copy with a number that no start of a child overwrites; -1 and errno. */
+/* Duplicate a descriptor to a number that no start of a child overwrites.  -1
+ * and errno. */
 int storm_udp_port_dup(int fd);
 
 /* Nobody reads the sockets now.  Until the next process listens, the host
@@ -38,11 +39,11 @@ void storm_udp_port_rest(const struct storm_udp_port *p);
 /* The next storm_udp_create() of a node uses these sockets and owns them, if
  * they are bound to its port.  Not thread-safe. */
 void storm_udp_port_inherit(const struct storm_udp_port *p);
-/* For storm_udp_create(): the inherited socket, without old datagrams; -1:
- * none.  type: SOCK_DGRAM or SOCK_STREAM. */
+/* For storm_udp_create(): the socket that was inherited for this port, emptied
+ * of old datagrams; -1: none was.  type: SOCK_DGRAM or SOCK_STREAM. */
 int storm_udp_port_inherited(int type, uint16_t number);
 
-/* Describe the process that has the port: pid, command and uid. */
+/* Write which process has the port: pid, command and uid. */
 void storm_udp_port_holder(uint16_t number, char *out, size_t size);
 
 #endif

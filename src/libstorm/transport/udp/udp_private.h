@@ -5,9 +5,9 @@
  *   udp_datagram.c  sending and receiving datagrams
  *   udp_filter.c    programs by which the kernel tells datagrams apart
  *   udp_strobe.c    the socket of strobes, and which datagrams come to which
- *   udp_alive.c     whether the agent runs that is silent
- *   udp_stream_out.c  OPENs over TCP, sent
- *   udp_stream.c    ... and received
+ *   udp_alive.c     whether an agent that is silent still runs
+ *   udp_stream_out.c  OPENs over TCP that are sent
+ *   udp_stream.c    OPENs over TCP that are received
  *   udp_transport.c the transport as a whole: create, poll, operations, driver
  * A file calls those above it, never one below.
  *
@@ -48,7 +48,7 @@
 
 #define UDP_STREAM_MAX (4 * 1024 * 1024) /* as STORM_OPEN_MAX */
 #define UDP_STREAMS_IN 64		 /* half-read at the same time */
-/* ns until a half-read one is closed; its sender has given up by then */
+/* ns until a half-read one is closed; its sender has given up by then. */
 #define UDP_STREAM_IN_TIME(u) (2 * (u)->set.open_timeout)
 /* If UDP_STREAMS_IN are half-read, a new connection evicts one: the oldest of
  * the host that has the most.  It must have this age, in ns; less if the host
@@ -56,7 +56,8 @@
 #define UDP_STREAM_IN_GRACE 1000000000ull
 #define UDP_STREAMS_MANY 16
 #define UDP_STREAM_IN_GRACE_MANY 20000000ull
-/* Whole, their senders waiting for the verdict; a host may have half of it. */
+/* Limits of streams that are whole, and whose senders wait for the verdict.
+ * One host may have half of each. */
 #define UDP_STREAMS_HELD 256
 #define UDP_STREAMS_HELD_BYTES (8 * 1024 * 1024)
 #define UDP_STREAMS_OUT 128	 /* connecting or writing */
@@ -138,11 +139,12 @@ struct udp_stream_out {
 	uint64_t again_at; /* not connected by then: try again */
 	uint32_t tries;
 	int err; /* an errno that the timer reports; 0: none */
-	/* all is sent, and no answer comes: whether the agent runs is asked then, or
-	 * it has answered by then; 0: not all is sent */
+	/* All is sent, and no verdict comes.  At this time the agent is asked
+	 * whether it runs; once asked, it must have answered by then.  0: not
+	 * all is sent. */
 	uint64_t alive_at;
-	int alive_fd; /* -1: it is not asked now */
-	bool alive_said;
+	int alive_fd;	 /* by which it is asked; -1: it is not */
+	bool alive_said; /* the question was sent */
 	uint8_t answer[STORM_REFUSAL_LEN + 1]; /* longer: not STORM's */
 	size_t answered;
 	size_t len, off;
@@ -172,8 +174,8 @@ struct storm_udp {
 
 	struct udp_rx *rx; /* receive buffers */
 	struct storm_drop drop;
-	struct udp_strobe *strobe; /* NULL: no socket of their own */
-	uint64_t *session;	   /* others are discarded; NULL: all pass */
+	struct udp_strobe *strobe; /* NULL: strobes have no socket */
+	uint64_t *session; /* of these alone datagrams pass; NULL: of all */
 	size_t sessions;
 
 	struct udp_src listener, timer;
@@ -182,10 +184,11 @@ struct storm_udp {
 	struct udp_streams_out out;
 	uint32_t in_count, out_active, out_waiting; /* in: half-read */
 	uint64_t out_closed_at; /* when the last OPEN was taken */
-	uint64_t out_due_at; /* the last look at their timers; 0: there were none */
+	uint64_t out_due_at;	/* when out's timers were looked at; 0: there
+				were none */
 	uint32_t held_count;
 	size_t held_bytes, out_bytes;
-	uint16_t out_port; /* of root's ports, the last that was used */
+	uint16_t out_port; /* the last privileged port that was used */
 	uint64_t in_numbers;
 
 	struct storm_udp_stats stats;
@@ -196,8 +199,9 @@ struct storm_udp {
  * -1 and errno. */
 int storm_udp_watch(struct storm_udp *u, int op, struct udp_src *src,
 		    uint32_t events);
-/* Close a connection.  A child that this process has forked may hold it, too:
- * epoll would report it further, and the peer would not see its end. */
+/* Close a connection, for children of this process that hold its descriptor,
+ * too.  A mere close() would leave it in epoll, and the peer would not see its
+ * end. */
 void storm_udp_unwatch_close(struct storm_udp *u, int fd);
 /* False for anything but IPv4; the first time it is logged. */
 bool storm_udp_sockaddr(struct storm_udp *u, const struct storm_addr *a,
@@ -212,7 +216,7 @@ int storm_udp_open_control(struct storm_udp *u);
 int storm_udp_open_bulk(struct storm_udp *u);
 int storm_udp_open_groups(struct storm_udp *u);
 
-/* A UDP socket as all are; -1 and errno. */
+/* Make a UDP socket with the options that all have; -1 and errno. */
 int storm_udp_socket(void);
 /* Have the socket send as control does.  STORM_OK, or an error that was
  * logged. */
@@ -221,11 +225,12 @@ int storm_udp_bind(int fd, struct in_addr ip, uint16_t port);
 /* setsockopt() for an int. */
 int storm_udp_option(int fd, int level, int name, int value);
 
-/* udp_iface.c: STORM_OK, or an error that was logged.  peer: see
- * storm_udp_create(). */
+/* udp_iface.c: STORM_OK, or an error that was logged. */
+/* Choose the interface by the settings or by peer, see storm_udp_create(). */
 int storm_udp_iface(const struct storm_settings *set,
 		    const struct storm_addr *peer, struct udp_iface *out);
-/* The interface with this name, which is the value of key in storm.conf. */
+/* Find the interface with this name, which is the value of `key` in
+ * storm.conf. */
 int storm_udp_iface_named(const struct storm_settings *set, const char *name,
 			  const char *key, struct udp_iface *out);
 
@@ -251,9 +256,11 @@ void storm_udp_admit(struct storm_net *net, const uint64_t *session, size_t n,
 		     bool on);
 
 /* udp_alive.c */
-/* Ask whether an agent runs there.  A socket, which the caller closes, or -1. */
+/* Ask whether an agent runs there.  A socket, which the caller closes, or
+ * -1. */
 int storm_udp_alive_ask(const struct sockaddr_in *to);
-/* Has anything come back?  *said: the question was sent; false at first. */
+/* Has anything come back?  *said: false at first; true once the question was
+ * sent. */
 bool storm_udp_alive_answered(int fd, bool *said);
 
 /* udp_stream_out.c */
@@ -263,12 +270,12 @@ int storm_udp_send_stream(struct storm_transport *t,
 void storm_udp_drop_streams(struct storm_transport *t, uint64_t session);
 enum storm_stream storm_udp_stream_state(struct storm_transport *t,
 					 uint64_t session, uint32_t node);
-/* An event of a stream; it may free it. */
+/* Handle an event of a stream, which may free s. */
 void storm_udp_stream_out(struct storm_udp *u, struct udp_stream_out *s);
-/* Those that failed, or whose time is over. */
+/* End the streams that have failed, or whose time is over. */
 void storm_udp_streams_out_due(struct storm_udp *u, uint64_t now);
 void storm_udp_streams_out_fini(struct storm_udp *u);
-/* Tick while there are streams; at_once: one has failed already. */
+/* Run the timer while there are streams; at_once: one has failed already. */
 void storm_udp_stream_timer_start(struct storm_udp *u, bool at_once);
 
 /* udp_stream.c */
@@ -279,8 +286,8 @@ void storm_udp_end_stream(struct storm_transport *t, uint64_t stream,
 bool storm_udp_stream_waits(struct storm_transport *t, uint64_t stream);
 struct storm_addr storm_udp_stream_from(struct storm_transport *t,
 					uint64_t stream);
-/* Events: of the listener, of a stream in either direction, of the timer.  They
- * may free the stream. */
+/* Handle an event: of the listener, of a stream that is received, of the
+ * timer.  Each may free streams. */
 void storm_udp_accept(struct storm_udp *u);
 void storm_udp_stream_in(struct storm_udp *u, struct udp_stream_in *s);
 void storm_udp_stream_timer(struct storm_udp *u);

@@ -15,8 +15,8 @@ extern const struct storm_driver storm_driver_verbs;
 
 struct storm_verbs;
 
-/* Work is counted when it is posted, so the difference to completed work is
- * what a queue holds. */
+/* Sends are counted when they are posted.  So a queue holds as many as sends
+ * exceed completed. */
 struct storm_verbs_queue_stats {
 	uint64_t sends, completed; /* datagrams: completed <= sends */
 	uint64_t full;		   /* sends that found no room */

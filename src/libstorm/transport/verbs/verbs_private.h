@@ -97,7 +97,7 @@ struct verbs_recv {
 	struct ibv_wc *wc; /* depth completions, from next to got */
 	uint32_t next, got;
 	enum storm_class class;
-	bool armed; /* the channel will report the next one */
+	bool armed; /* the channel will report the next completion */
 	bool group;
 };
 /* recv[]: unicast of each class, then multicast of each class. */
@@ -150,7 +150,7 @@ struct verbs_peer {
 	struct ibv_ah *ah[2];
 	LIST_HEAD(, verbs_ask) asks;
 	uint32_t nasks;
-	uint64_t used, heard;  /* last sent to, last received from */
+	uint64_t used, heard;  /* when it was sent to, and heard, last */
 	uint64_t asking_since; /* 0: no look-up is running */
 	uint64_t ask_at;       /* time of the next look-up */
 	uint64_t doubt;	       /* ns of silence until the next look-up */
@@ -215,7 +215,7 @@ struct storm_verbs {
 	struct verbs_peers peers, by_addr[VERBS_BUCKETS],
 		by_qpn[2][VERBS_BUCKETS];
 	uint32_t asking;	  /* look-ups that are running */
-	struct verbs_rests ready; /* the peer's look-up has ended */
+	struct verbs_rests ready; /* datagrams whose peer's look-up has ended */
 	bool logged_silent;
 	struct verbs_group *group;
 	uint32_t groups, joins; /* joins: still pending */
@@ -249,7 +249,7 @@ void storm_verbs_set_timer(struct storm_verbs *v, uint64_t ns); /* 0: off */
 void storm_verbs_timer(struct storm_verbs *v); /* tick fast from now on */
 struct sockaddr_in storm_verbs_sockaddr(const struct storm_addr *a);
 
-/* verbs_device.c: STORM_OK, or an error that was logged. */
+/* verbs_device.c.  The results are STORM_OK, or an error that was logged. */
 /* Choose the interface if the settings name none: that of the device which they
  * name, or of the fastest active port. */
 int storm_verbs_choose(struct storm_verbs *v);
@@ -290,7 +290,8 @@ void storm_verbs_peer_doubt(struct storm_verbs *v, const struct storm_addr *to);
 /* A datagram came from this queue pair: note the time at its peer. */
 void storm_verbs_peer_heard(struct storm_verbs *v, int class, uint32_t qpn,
 			    const union ibv_gid *gid, uint16_t lid);
-/* Copy it and keep it until the look-up ends.  0, -ENOBUFS or -ENOMEM. */
+/* Copy datagrams for this peer, and keep them until its look-up ends.  0,
+ * -ENOBUFS or -ENOMEM. */
 int storm_verbs_peer_keep(struct storm_verbs *v, struct verbs_peer *p,
 			  enum storm_class c, const void *buf, size_t len,
 			  size_t seg);
@@ -306,7 +307,7 @@ void storm_verbs_queues_close(struct storm_verbs *v);
 struct ibv_qp *storm_verbs_group_qp(struct storm_verbs *v, enum storm_class c,
 				    uint32_t qkey);
 int storm_verbs_set_qkey(struct ibv_qp *qp, uint32_t qkey);
-/* Is there room for n datagrams? */
+/* Is there room for n datagrams?  */
 bool storm_verbs_has_room(struct storm_verbs *v, enum storm_class c, size_t n);
 /* Copy and post datagrams.  0; -EAGAIN: there is no room for all, and none was
  * posted; or another negative errno: they are lost. */
@@ -342,12 +343,13 @@ void storm_verbs_group_use(struct storm_transport *t,
 /* verbs_event.c */
 void storm_verbs_cm_events(struct storm_verbs *v);
 void storm_verbs_port_events(struct storm_verbs *v);
-/* Handle an event of the device; port: counts for events of a port. */
+/* Handle an event of the device; port: its number, if the event is one of a
+ * port. */
 void storm_verbs_device_event(struct storm_verbs *v, enum ibv_event_type type,
 			      int port);
 
 /* verbs_send.c */
-/* As the transport's send().  -EHOSTUNREACH: this rail cannot. */
+/* As the transport's send().  -EHOSTUNREACH: this rail does not reach `to`. */
 int storm_verbs_send_by(struct storm_verbs *v, enum storm_class c,
 			const struct storm_addr *to, const void *buf,
 			size_t len, size_t seg);
@@ -355,7 +357,7 @@ int storm_verbs_send_by(struct storm_verbs *v, enum storm_class c,
 void storm_verbs_flush(struct storm_verbs *v);
 /* Send what waited for look-ups that have ended. */
 void storm_verbs_send_ready(struct storm_verbs *v);
-/* Discard both. */
+/* Discard what waits for either. */
 void storm_verbs_drop_waiting(struct storm_verbs *v);
 
 /* verbs_rail.c */
@@ -364,7 +366,8 @@ struct storm_verbs *storm_verbs_alloc(const struct storm_settings *set,
 				      enum storm_role role,
 				      const struct storm_net_handler *h);
 int storm_verbs_open_fds(struct storm_verbs *v);
-/* If the device's name in the settings is an interface's, make it that. */
+/* If the settings' device is the name of an interface, use it as the interface,
+ * and choose the device by that. */
 void storm_verbs_interface_for_device(struct storm_verbs *v);
 /* Open all of the rail, or nothing.  STORM_OK; STORM_EBUSY: another program has
  * the port, not logged; or an error that was logged. */
