@@ -1,6 +1,6 @@
 /*
- * gang_event.h - what an agent has done, in the order in which it did it: the events
- * of its trace (gang_page.h).  No Slurm header, no I/O.
+ * gang_event.h - the events of an agent's trace (gang_page.h): what it has
+ * done, in that order.  No Slurm header, no I/O.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -61,7 +61,7 @@ struct gang_event {
 	uint32_t a, b;
 };
 
-/* "stop", "map", ...; NULL for others. */
+/* Names such as "stop" or "map"; NULL for other numbers. */
 const char *gang_what_name(uint32_t what);
 const char *gang_why_name(uint32_t why);
 

@@ -16,17 +16,18 @@ void gang_guard_begin(const char *rundir, const char *node,
 		      void (*say)(bool bad, const char *text));
 
 /*
- * If the agent is gone, or late while steps are stopped, continue all of them.
- * Returns the time until the next call, in ms; earlier if jobs begin to share the
- * node, which the agent tells (LOCAL_LOOK).  While they do the calling thread has a
- * real-time priority, if the system allows it.
+ * If the agent is gone, or is late while steps are stopped, continue all steps.
+ * agent_gone: its process has ended.  Returns the ms until the next call, which
+ * comes at once when jobs begin to share the node, as LOCAL_LOOK tells.  While
+ * jobs share it, the calling thread has a real-time priority, if the system
+ * allows that.
  */
 int gang_guard_look(bool agent_gone);
 
-/* The agent is dead and there is no other: continue its steps, and clear their
+/* The agent is dead, and there is no other: continue its steps, and clear their
  * marks. */
 void gang_guard_dead(void);
-/* There still is none: try again what could not be continued. */
+/* There is no agent yet: try again to continue what could not be continued. */
 void gang_guard_still_dead(void);
 
 /* Forget the agent.  The next gang_guard_look() finds the next one. */

@@ -1,8 +1,9 @@
 /*
- * gang_stand.h - stop a step of a gang, and continue it, so that the guards know.
- * They look at the page's number of stopped steps and at the record's mark.  Both
- * are set before the step may stand, and taken back once it is known to run: what
- * could not be continued stays theirs.  No Slurm header.
+ * gang_stand.h - stops and continues a step of a gang so that the guards know.
+ * They look at the page's number of stopped steps and at the record's mark.
+ * Both are set before the step can stand, and are taken back once it is known
+ * to run.  So a step that could not be continued is left to the guards.  No
+ * Slurm header.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -1,15 +1,19 @@
 /*
  * policy.h - what the policies of time sharing differ in, as a table of
  * operations (paper section 2.1: policies as plug-ins of the Machine Manager).
- * The matrix and the rota ask it three things: a new job's row, which job has
+ * The matrix and the rota ask it three things: a new job's row, which job gets
  * columns that are idle in a slot, and which slot is next.
  *
- * A new policy is a file with its table, declared here and listed in policy.c and
- * Makefile.am; its number in src/storm_common/gang_policy.h, which the map
- * carries, and its word in gang_policy.c; and that word in the texts of
- * conf_partition.c and conf_keys.c, and in storm.conf(5).  test_gang_mix --policy WORD tries it on a
- * thousand nodes.  It may take any answer that the comments below allow: matrix
- * and rota see to it that no two jobs have a column at once.
+ * To add a policy:
+ * - write a file with its table; declare the table here, and list it in
+ *   policy.c and Makefile.am;
+ * - add its number to src/storm_common/gang_policy.h, which the map carries,
+ *   and its word to gang_policy.c;
+ * - add that word to the texts of conf_partition.c and conf_keys.c, and to
+ *   storm.conf(5);
+ * - try it on a thousand nodes: test_gang_mix --policy WORD.
+ * It may give any answer that the comments below allow: matrix and rota see to
+ * it that no two jobs have a column at once.
  *
  * Pure, as matrix.h.  The same question has the same answer.
  *
@@ -72,16 +76,17 @@ struct policy {
 	 * POLICY_NONE for one more row. */
 	uint32_t (*choose_row)(const struct policy_rows *r,
 			       const struct storm_idset *columns);
-	/* Which of two jobs is asked first whether it fits into what a row has
-	 * idle: below 0 a, above 0 b, 0 the older one. */
+	/* Which of two jobs is tried first in the idle columns of a row?  Below
+	 * 0: a; above 0: b; 0: the older one. */
 	int (*fill)(const struct policy_job *a, const struct policy_job *b);
-	/* The next slot, below t->slots.  So that no job starves, each comes
-	 * again within a bounded time, and t->longest at once. */
+	/* The next slot, below t->slots.  Each slot must come again within a
+	 * bounded time, and t->longest at once, so that no job starves. */
 	uint32_t (*next_slot)(const struct policy_turn *t);
 };
 
 extern const struct policy policy_gang;
 
+/* The table of a policy; never NULL. */
 const struct policy *policy_of(enum gang_policy which);
 
 #endif

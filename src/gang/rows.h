@@ -24,8 +24,8 @@ bool row_fits(const uint64_t *row, const struct storm_idset *s);
 /* Make free columns of s busy, and busy ones free. */
 void row_flip(uint64_t *row, const struct storm_idset *s);
 
-/* Extend *rows to at least n rows of so many columns; new rows are free.
- * STORM_OK or STORM_ENOMEM. */
+/* Extend *rows, which has *have rows, to at least n rows of so many columns;
+ * new rows are free.  STORM_OK or STORM_ENOMEM. */
 int rows_make(uint64_t ***rows, uint32_t *have, uint32_t n, uint32_t columns);
 void rows_free(uint64_t **rows, uint32_t n);
 

@@ -1,13 +1,13 @@
 /*
- * senders.h - has root sent one of the signals that wait for stopped processes?
- * The kernel tells only a tracer who sent a signal (PTRACE_PEEKSIGINFO), so a
- * thread traces each process for a moment.  The process stays stopped.  With the
- * thread's end the kernel releases those that did not answer in time.
+ * senders.h - finds whether root sent one of the signals that wait for stopped
+ * processes.  The kernel tells only a tracer who sent a signal
+ * (PTRACE_PEEKSIGINFO), so a thread traces each process for a moment.  The
+ * process stays stopped.  If it does not answer in time, the kernel releases it
+ * when the thread ends.
  *
- * Root's are signals by kill(2) or tgkill(2): the kernel lets nobody else send
- * these in root's name.  A timer's, or those of another process of the user's,
- * are not.  Processes in a frozen group of version 1 cannot be asked.  No Slurm
- * header.
+ * A signal by kill(2) or tgkill(2) is root's if it says so: the kernel lets
+ * nobody else send one in root's name.  A timer's signal is not root's.
+ * Processes in a frozen group of version 1 cannot be asked.  No Slurm header.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -20,12 +20,12 @@
 
 struct senders;
 
-/* Ask for these processes, in this order.  Takes pids, which is from malloc().
- * NULL and errno: it takes nothing. */
+/* Start to ask these n processes, in this order.  Takes over pids, which is
+ * from malloc().  NULL and errno: it failed, and pids is still the caller's. */
 struct senders *senders_start(pid_t *pids, size_t n);
-/* Is the answer there?  It takes 100 ms at most. */
+/* Is the answer there?  That takes 100 ms at most. */
 bool senders_done(const struct senders *s);
-/* End it, and free it.  True: root has sent one.  NULL is allowed. */
+/* Stop asking, and free s; NULL is allowed.  True: root has sent one. */
 bool senders_stop(struct senders *s);
 
 #endif
