@@ -22,7 +22,7 @@
 #define AUTH_IDS_SET auth_ids_set
 #endif
 
-/* The flag of a message without a credential; 22.05 receives none such. */
+/* The flag of a message without a credential; 22.05 has no such messages. */
 #ifdef SLURM_NO_AUTH_CRED
 #define AUTH_NONE SLURM_NO_AUTH_CRED
 #else

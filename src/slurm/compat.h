@@ -25,15 +25,16 @@ typedef struct listIterator list_itr_t;
 #define SELECT_MEMORY CR_MEMORY
 #endif
 
-/* How Slurm suspends jobs: what slurm.conf says of it.  Before 24.05 a plugin on
- * the node hears of each suspend first, and it does not matter. */
+/* What slurm.conf says of how Slurm suspends jobs.  Before 24.05 it does not
+ * matter, because a plugin on the node hears of each suspend first. */
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(24, 5, 0)
 #define COMPAT_SUSPEND_PARAMS NULL
 #else
 #define COMPAT_SUSPEND_PARAMS slurm_conf.preempt_params
 #endif
 
-/* slurmctld's record of a job: 0, or -1 and errno. */
+/* Set *out to slurmctld's record of a job, which the caller frees by
+ * slurm_free_job_info_msg().  0, or -1 and errno. */
 static inline int compat_load_job(job_info_msg_t **out, uint32_t job_id)
 {
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(26, 5, 0)

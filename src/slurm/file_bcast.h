@@ -31,7 +31,7 @@ static inline int file_bcast_width(const struct bcast_parameters *p)
 #endif
 }
 
-/* Is it for nodes, and for no job? */
+/* Is the broadcast for nodes alone, and for no job? */
 static inline bool file_bcast_without_job(const struct bcast_parameters *p)
 {
 #ifdef BCAST_FLAG_NO_JOB

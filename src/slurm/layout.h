@@ -13,7 +13,8 @@
 #include "src/common/xmalloc.h"
 #include "src/slurmctld/slurmctld.h"
 
-/* False: reading this record's members reads others. */
+/* Is this record as large as it was compiled here?  If not, its members are
+ * elsewhere. */
 static inline bool layout_fits_job(const job_record_t *job)
 {
 	return xsize((void *) job) == sizeof(*job);

@@ -15,11 +15,11 @@
 /* False: slurmstepd speaks TLS, which a relay of its messages cannot. */
 bool step_conn_plain(void);
 
-/* Answer the message's sender, which waits at fd: success.  Closes fd.  0, or -1
- * and errno. */
+/* Answer "success" to the message's sender, which waits at fd, and close fd.
+ * 0, or -1 and errno. */
 int step_conn_answer(slurm_msg_t *msg, int fd);
 
-/* Connect as Slurm does; a descriptor, or -1 and errno. */
+/* Connect as Slurm does.  Returns a descriptor, or -1 and errno. */
 int step_conn_open(slurm_addr_t *addr);
 
 #endif

@@ -22,23 +22,24 @@ struct step_gang {
 	uint32_t tasks;
 };
 
-/* As root, before tasks are forked.  say(text) logs. */
+/* The step begins: make its group, and its door if jobs share the node.  As
+ * root, before tasks are forked. say(text) logs. */
 void step_gang_begin(const char *node, const struct step_gang *s,
 		     void (*say)(const char *));
-/* As root, in each task before exec; after the last one the step is
- * complete. */
+/* Put this task into the group.  As root, in each task before exec.  After the
+ * last one the step is complete. */
 void step_gang_enter(void);
-/* As root, before tasks are forked: the account of how they wait
- * (src/storm_wait/wait_page.h), which stays the caller's.  The node's agent gets it,
- * and each one that comes after that. */
+/* Give the agent, and each agent that follows it, the account of how the tasks
+ * wait (src/storm_wait/wait_page.h).  The caller keeps fd.  As root, before
+ * tasks are forked. */
 void step_gang_account(int fd);
-/* In each task, just before exec: wait for the job's turn (step_door.h). */
+/* Wait for the job's turn (step_door.h).  In each task, just before exec. */
 void step_gang_wait(void);
-/* As root, in slurmstepd, for each task: all are forked, and Slurm has put this
- * one into its group.  If Slurm's groups are used, the step is complete after
- * the last task.  Then starts the step's guard (step_guard.h). */
+/* All tasks are forked, and Slurm has put one more into its group.  As root, in
+ * slurmstepd, once for each task.  If Slurm's groups are used, the step is
+ * complete after the last one.  Then the step's guard starts (step_guard.h). */
 void step_gang_forked(void);
-/* The step's processes have ended. */
+/* The step's processes have ended: remove record, group and guard. */
 void step_gang_end(void);
 
 #endif

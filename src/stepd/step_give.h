@@ -1,7 +1,7 @@
 /*
- * step_give.h - slurmstepd gives the node's agent a descriptor of a step, by the
- * local socket (local.h): the agent opens nothing by a path that a user may have
- * made.
+ * step_give.h - slurmstepd gives the node's agent a descriptor of a step, by
+ * the local socket (local.h).  So the agent need open nothing by a path that a
+ * user may have made.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -17,8 +17,8 @@ struct step_owner {
 	uint32_t job, step, het, uid;
 };
 
-/* As root.  type: LOCAL_DOOR or LOCAL_ACCOUNT.  The caller keeps fd.  rundir NULL:
- * STORM_RUNDIR.  0 or an errno. */
+/* Give fd, which the caller keeps.  type: LOCAL_DOOR or LOCAL_ACCOUNT.  As
+ * root. rundir NULL: STORM_RUNDIR.  0 or an errno. */
 int step_give(const char *rundir, const char *node, enum local_type type,
 	      const struct step_owner *o, int fd);
 

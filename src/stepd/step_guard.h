@@ -14,15 +14,16 @@
 #include "src/gang/gang_step.h"
 
 /*
- * Start it, once, as root and after the step's tasks were forked.  rundir NULL:
- * STORM_RUNDIR.  Called by the thread: say(text) logs what was done, and greet(),
- * which may be NULL, gives a new agent what it must have of the step; false: it
- * listens not yet.  0, or an errno: this guard is missing.
+ * Start the guard, once, as root and after the step's tasks were forked.
+ * rundir NULL: STORM_RUNDIR.  0, or an errno: the step has no such guard.  The
+ * thread calls say(text) to log what was done, and greet(), which may be NULL,
+ * to give a new agent what it must have of the step; it returns false if the
+ * agent does not listen yet.
  */
 int step_guard_start(const char *rundir, const char *node,
 		     const struct gang_step *step, void (*say)(const char *),
 		     bool (*greet)(void));
-/* Stop it, if it runs; the step stays as it is. */
+/* Stop the guard, if it runs; the step stays as it is. */
 void step_guard_stop(void);
 
 #endif

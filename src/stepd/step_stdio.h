@@ -1,5 +1,5 @@
 /*
- * step_stdio.h - make sure that the last bytes of a step's output reach srun.
+ * step_stdio.h - sees to it that the last bytes of a step's output reach srun.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -26,16 +26,18 @@ struct waiting {
 
 /* The process's mode: spin, if the environment says nothing. */
 const struct wait_mode *wait_loop_mode(void);
-/* Calls go to MPI as they are: by the mode, or by a refusal. */
+/* Do calls go to MPI as they are?  They do by the mode, or by a refusal. */
 bool wait_loop_spins(void);
-/* Why this process waits as MPI does, though its mode says otherwise; or NULL. */
+/* Why this process waits as MPI does although its mode says otherwise; or
+ * NULL. */
 const char *wait_loop_refusal(void);
 
+/* Begin a wait; pause in it after each test that found nothing; end it. */
 void wait_begin(struct waiting *w);
 void wait_pause(struct waiting *w);
 void wait_end(struct waiting *w);
 
-/* This process's. */
+/* A copy of this process's account. */
 struct wait_account wait_loop_account(void);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * wait_mode.h - how the ranks of an MPI program wait for each other, as the user
- * has it in --storm-wait=MODE.
+ * wait_mode.h - how the ranks of an MPI program wait for each other, as the
+ * user has it in --storm-wait=MODE.
  *
- *	spin			as MPI does; it is measured
- *	block[:SPIN[:NAP]]	test for SPIN us, then sleep NAP us before each test
- *	slice[:SLICE[:OPEN]]	test in the first OPEN us of each SLICE us, all
- *				ranks at the same time, and sleep between
+ * 	spin			as MPI does; it is measured
+ * 	block[:SPIN[:NAP]]	test for SPIN us, then sleep NAP us before each test
+ * 	slice[:SLICE[:OPEN]]	test in the first OPEN us of each SLICE us, all
+ * 				ranks at the same time, and sleep between
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -24,7 +24,7 @@ struct wait_mode {
 	uint64_t first, second; /* SPIN and NAP, or SLICE and OPEN, in ns */
 };
 
-/* False: the text is no MODE.  NULL is allowed. */
+/* Parse a MODE.  False: the text is none; NULL is none either. */
 bool wait_mode_parse(const char *text, struct wait_mode *m);
 const char *wait_mode_name(enum wait_kind kind);
 

@@ -1,10 +1,10 @@
 /*
  * wait_mpi.h - the MPI library of this process, whichever it is.
  *
- * MPICH and Open MPI differ in what a communicator, a request or a status is.  All
- * arguments of the calls here are ints and pointers, and each takes a word in the
- * calling conventions of Linux.  So one library serves both: it hands the
- * arguments on as words, and reads none of them but pointers.
+ * MPICH and Open MPI differ in what a communicator, a request or a status is.
+ * All arguments of the calls here are ints and pointers, and each takes a word
+ * in the calling conventions of Linux.  So one library serves both: it hands
+ * the arguments on as words, and reads none of them but pointers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -30,14 +30,15 @@ struct wait_symbol {
 	_Atomic(void *) address; /* NULL: not looked for yet */
 };
 
-/* A function or a variable of the MPI library that `caller`, an address, uses.
- * NULL: it has no such thing. */
+/* The address of a function or a variable of the MPI library that the code
+ * at the address `caller` uses.  NULL: the library does not have it.  Any
+ * thread. */
 void *wait_mpi_find(struct wait_symbol *s, void *caller);
-/* The same; the process ends if there is none. */
+/* The same; but if the library does not have it, the process ends. */
 void *wait_mpi_need(struct wait_symbol *s, void *caller);
 
-/* Which MPI it is, and what is needed of its constants.  MPICH stands for all that
- * have its binary interface. */
+/* Which MPI it is, and those of its constants that are needed.  MPICH stands
+ * for all that have its binary interface. */
 struct wait_mpi_kind {
 	enum { WAIT_OTHER_MPI, WAIT_MPICH, WAIT_OPEN_MPI } is;
 	wait_word world, real, packed; /* MPI_COMM_WORLD, _DOUBLE, _PACKED */
@@ -71,8 +72,8 @@ const struct wait_mpi_kind *wait_mpi_kind(void *caller);
 #define WAIT_ARGS_8 WAIT_ARGS_7, h
 #define WAIT_ARGS_9 WAIT_ARGS_8, i
 
-/* CALL(blocking, what posts it, in Fortran: blocking, posting, arguments without
- * the request).  These have no status. */
+/* CALL(blocking, what posts it, in Fortran: blocking, posting, arguments
+ * without the request).  These have no status. */
 #define WAIT_POSTED(CALL)                                                      \
 	CALL(Send, Isend, send, isend, 6)                                      \
 	CALL(Ssend, Issend, ssend, issend, 6)                                  \
@@ -130,7 +131,7 @@ const struct wait_mpi_kind *wait_mpi_kind(void *caller);
 	CALL(Waitall, Testall, waitall, testall, (wait_word a, wait_word b), \
 	     (a, b), (wait_word c), (c))
 
-/* Open parentheses. */
+/* The arguments without the parentheses around them. */
 #define WAIT_OPEN(...) __VA_ARGS__
 
 #endif
