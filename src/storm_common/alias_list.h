@@ -10,8 +10,8 @@
 
 #include "src/libstorm/storm.h"
 
-/* The next node of the list at *p whose address is an IPv4 address, and no name.
- * The port is 0.  False: there is none. */
+/* Find the next node of the text at *p whose ADDRESS is an IPv4 address and no
+ * name, and move *p behind it.  The port is 0.  False: there is none. */
 bool alias_list_next(const char **p, char (*name)[STORM_NAME_MAX + 1],
 		     struct storm_addr *addr);
 

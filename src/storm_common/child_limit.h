@@ -1,6 +1,6 @@
 /*
- * child_limit.h - wait for a child that does one thing and ends, with a limit: what
- * it asks, a file system or a name service, may not answer.
+ * child_limit.h - waits with a limit for a child that does one thing and ends.
+ * The child asks a file system or a name service, which may not answer.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Wait at most ms for the child's end, then kill it: that is *late, which may be
- * NULL.  Returns its status as waitpid(2) has it; or -1: SIGKILL does not end it
- * within a second.  It hangs in the kernel, and can be waited for later. */
+/* Wait at most ms for the child's end, then kill it and set *late, which may be
+ * NULL. Returns its status as waitpid(2) has it.  -1: SIGKILL did not end it
+ * within a second, so it hangs in the kernel; it can be waited for later. */
 int child_limit(pid_t pid, int ms, bool *late);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * child_log.h - pass the log of a child (node agent or strober) on to the
+ * child_log.h - passes the log of a child (node agent or strober) on to the
  * daemon that has started it.  The child logs to stderr in Slurm's form, and
  * the daemon logs each line again at the same level.
  *
@@ -17,8 +17,9 @@
 /* In the child: log by Slurm's functions; a storm_log_fn. */
 void child_log(enum storm_log_level level, const char *msg);
 
-/* In the daemon: the line of which a part was read, and the errors of this start
- * of the child and of the one before.  Initialize it to zeroes. */
+/* In the daemon: the line of which only a part was read so far, and the
+ * errors of this start of the child and of the start before.  Initialize it
+ * to zeroes. */
 struct child_log {
 	char line[1024];
 	size_t len;
@@ -26,10 +27,10 @@ struct child_log {
 		uint32_t hash[8];
 		unsigned count;
 	} now, before;
-	bool serves;
+	bool serves; /* child_log_serves() was called for this start */
 };
-/* The child starts.  An error that the start before had, too, is logged as verbose:
- * a start that fails again and again is told once. */
+/* The child starts.  An error that the start before had, too, is logged as
+ * verbose, so that a start that fails again and again is told only once. */
 void child_log_start(struct child_log *l);
 /* The child serves: all errors are logged from now on. */
 void child_log_serves(struct child_log *l);

@@ -18,8 +18,9 @@ struct child_fds {
 	int nmore;
 };
 
-/* The caller keeps all descriptors.  conffile: its SLURM_CONF; NULL: the
- * caller's.  Returns 0 and *pid, or an errno that was logged. */
+/* Start the program.  The caller keeps all descriptors.  conffile: the child's
+ * SLURM_CONF; NULL: the caller's.  Returns 0 and *pid, or an errno that was
+ * logged. */
 int child_spawn(const char *path, char *const argv[], const char *conffile,
 		const struct child_fds *fds, pid_t *pid);
 

@@ -15,11 +15,12 @@
 const char *conf_key_name(unsigned int key);
 /* The number of a key, in upper or lower case; -1: unknown. */
 int conf_key_find(const char *name);
-/* Is it read for this version only? */
+/* Is this a key of the old form, which this version reads for the last time? */
 bool conf_key_is_old(unsigned int key);
 /* The key of which this name is probably a misprint, or NULL. */
 const char *conf_key_meant(const char *name);
-/* Set the value in *c.  False: it is not allowed; *c may have parts of it. */
+/* Set a key's value in *c.  False: it is not allowed; *c may have parts of
+ * it. */
 bool conf_key_set(unsigned int key, struct storm_conf *c, const char *value);
 /* The values that are allowed, in words; free the text with free(). */
 char *conf_key_allowed(unsigned int key);

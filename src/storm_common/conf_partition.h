@@ -1,5 +1,5 @@
 /*
- * conf_partition.h - partitions in storm.conf, a line for each:
+ * conf_partition.h - the lines of partitions in storm.conf, such as
  * Partition=gang Policy=flexible Quantum=10 LimitByTurns=yes.
  * conf_read.c collects the lines, and sets the values when it has read all.
  *
@@ -12,7 +12,7 @@
 
 #define CONF_PARTITION "Partition" /* a line's first key */
 
-/* Those that follow it. */
+/* The keys that may follow it. */
 enum conf_partition_key {
 	CONF_POLICY,
 	CONF_QUANTUM,
@@ -29,10 +29,10 @@ struct conf_partition_line {
 struct conf_partitions {
 	struct conf_partition_line line[STORM_CONF_PARTITIONS];
 	unsigned int lines;
-	/* the present one; NULL: it is refused, and what follows is left out */
+	/* The present line; NULL: it is refused, and its keys are left out. */
 	struct conf_partition_line *at;
-	/* A fault is found: an error, or a line has no effect.  It frees the text
-	 * with free(). */
+	/* Called for a fault: an error, or (error false) a line without effect.
+	 * It frees the text with free(). */
 	void (*fault)(void *arg, bool error, char *text);
 	void *arg;
 };
@@ -49,17 +49,17 @@ void conf_partition_more(struct conf_partitions *p, enum conf_partition_key key,
 /* Set the values of all lines.  A line replaces what keys of the old form have
  * set for its partition. */
 void conf_partition_set(struct conf_partitions *p, struct storm_gang_conf *g);
-/* Find lines without a key.  For a file that has no error. */
+/* Report lines that set nothing.  For a file that has no error. */
 void conf_partition_check_empty(struct conf_partitions *p);
-/* Append all lines, as conf_file.c reads them. */
+/* Append all lines to *text, as conf_file.c reads them. */
 void conf_partition_add_lines(const struct conf_partitions *p, char **text);
 void conf_partition_free(struct conf_partitions *p);
 
-/* The partition's entry, which is made if it is new.  NULL: no room, or the name
- * is empty or too long. */
+/* The partition's entry in g, which is made if there is none.  NULL: no room,
+ * or the name is empty or too long. */
 struct storm_conf_partition *conf_partition_entry(struct storm_gang_conf *g,
 						  const char *name);
-/* Append the line that sets what an entry has. */
+/* Append to *text the line that sets all that an entry has. */
 void conf_partition_add_entry(const struct storm_conf_partition *p,
 			      char **text);
 

@@ -1,10 +1,10 @@
 /*
- * conf_read.h - read and judge storm.conf, and the keys that plugstack.conf gives
- * spank_storm.so as arguments.  All faults are reported, each in a line with its
- * place and its remedy.
+ * conf_read.h - reads and judges storm.conf, and the keys that plugstack.conf
+ * gives spank_storm.so as arguments.  Every fault is reported, in a line with
+ * its place and its remedy.
  *
- * It needs nothing of Slurm: storm check runs where Slurm's library does not
- * load.
+ * It needs nothing of Slurm, because storm check also runs where Slurm's
+ * library does not load.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -14,10 +14,11 @@
 #include "storm_conf.h"
 
 enum conf_fault {
-	CONF_WARNING, /* the line has no effect */
+	CONF_WARNING, /* this line has no effect */
 	CONF_ERROR,   /* no line has an effect */
-	/* Keys of the old form, which count.  It comes once; lines for storm.conf
-	 * may follow the text's first line. */
+	/* There are keys of the old form, which count.  Reported once for
+	 * all of them; after its first line the text may have lines for
+	 * storm.conf. */
 	CONF_OLD
 };
 typedef void (*conf_fault_fn)(void *arg, enum conf_fault kind,
@@ -31,9 +32,10 @@ struct conf_sources {
 };
 
 /*
- * False: an error was reported, and *out is unchanged.  *lines, unless NULL,
- * becomes a text with all keys that are given, for conf_sources.text; the caller
- * frees it with free().  told may be NULL.
+ * Read into *out.  False: an error was reported, and *out is unchanged.  lines:
+ * NULL, or set to a text with all keys that are given, for conf_sources.text;
+ * the caller frees it with free().  told (may be NULL) is called for each
+ * fault.
  */
 bool conf_read(const struct conf_sources *from, struct storm_conf *out,
 	       char **lines, conf_fault_fn told, void *arg);

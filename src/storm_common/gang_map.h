@@ -7,9 +7,9 @@
  *
  * A *zone* is a set of nodes that share a cycle of rows (time slots): the nodes
  * of gang partitions that overlap.  Zones are disjoint, and each has its own
- * quantum and policy.  A job runs in its rows; in all others it is stopped on its nodes.
- * A job that is held has no row: it is stopped in each.  Agents do not touch a job
- * that is not in the map.
+ * quantum and policy.  A job runs in its rows, and is stopped on its nodes in
+ * all others.  A job that is held has no row, so it is stopped in all of them.
+ * Agents do not touch a job that is not in the map.
  *
  * No Slurm header.  Errors are enum storm_err.
  *
@@ -31,8 +31,8 @@
 /* A node's own variable: the strobes that it has missed since its agent
  * started. */
 #define GANG_VAR_MISSED STORM_VAR_USER
-/* Another one: the number of the last strobe after which all steps of held jobs
- * stood there, by the kernel's word. */
+/* Another own variable: the number of the last strobe after which all steps of
+ * held jobs stood on the node, as the kernel says. */
 #define GANG_VAR_HELD (STORM_VAR_USER + 1)
 
 /* The number of the cluster domain, from slurm.conf's ClusterName.  All
@@ -78,7 +78,7 @@ struct gang_map {
 	uint32_t njobs;
 };
 
-/* Frees what it holds and leaves it all zeroes. */
+/* Free what the map holds, and leave it all zeroes. */
 void gang_map_clear(struct gang_map *m);
 
 /* Check bounds and sets.  STORM_OK, STORM_EINVAL or STORM_ENOMEM. */
@@ -116,20 +116,20 @@ uint32_t gang_map_zone(const struct gang_map *m, uint32_t node);
 struct gang_strobe {
 	uint16_t zone;
 	uint32_t slot;	  /* the row whose time it is */
-	uint64_t version; /* of the map that it is by, and its digest */
+	uint64_t version; /* of the map that it goes by, and its digest */
 	uint64_t digest;
 	uint64_t sent;	  /* when this strobe was sent */
 	uint64_t at;	  /* when the slot begins; 0: at once */
-	uint64_t next_at; /* when the next one does; 0: nothing is planned */
-	uint32_t next;	  /* which one */
+	uint64_t next_at; /* when the next slot begins; 0: none is planned */
+	uint32_t next;	  /* the next slot */
 };
 
 void gang_strobe_pack(const struct gang_strobe *s,
 		      uint8_t out[static GANG_STROBE_LEN]);
-/* STORM_OK, STORM_EVERSION or STORM_EINVAL. */
+/* Unpack a strobe.  STORM_OK, STORM_EVERSION or STORM_EINVAL. */
 int gang_strobe_unpack(struct gang_strobe *s, const void *buf, size_t len);
 
-/* The ns without a strobe of its zone after which a node lets everything
+/* How many ns a node waits for a strobe of its zone before it lets everything
  * run. */
 static inline uint64_t gang_silence(uint64_t quantum)
 {
@@ -138,7 +138,7 @@ static inline uint64_t gang_silence(uint64_t quantum)
 	return quantum < STORM_SEC / 2 ? 2 * quantum : STORM_SEC;
 }
 
-/* A strobe is repeated every so many ns, so that a lost one does not look like
+/* After how many ns a strobe is repeated, so that a lost one does not look like
  * silence. */
 static inline uint64_t gang_repeat(uint64_t quantum)
 {

@@ -17,7 +17,7 @@ enum gang_policy {
 	GANG_POLICIES
 };
 
-/* "gang", "flexible"; NULL for others. */
+/* A policy's word: "gang", "flexible"; NULL for others. */
 const char *gang_policy_name(unsigned int policy);
 /* The inverse, in upper or lower case; GANG_POLICIES: there is no such word. */
 enum gang_policy gang_policy_find(const char *name);

@@ -1,6 +1,7 @@
 /*
- * held_word.h - what sched/storm says in a job's SystemComment of a job that is held:
- * "storm:...,held=STANDS/NODES[,loose=NODES]" (src/plugins/sched/storm/comments.c).
+ * held_word.h - reads what sched/storm says of a held job in its SystemComment:
+ * "storm:...,held=STANDS/NODES[,loose=NODES]"
+ * (src/plugins/sched/storm/comments.c).
  *
  * No Slurm header.
  *
@@ -14,11 +15,12 @@
 
 struct held_word {
 	uint32_t stands,
-		nodes;	 /* it is proven to stand on so many of so many */
-	char loose[256]; /* the others, if they are known; or "" */
+		nodes;	 /* proven to stand on so many of so many nodes */
+	char loose[256]; /* the others, if they are known; else "" */
 };
 
-/* Find it in SystemComment, which may be NULL.  False: the job is not held. */
+/* Find the word in a SystemComment, which may be NULL.  False: the job is not
+ * held. */
 bool held_word_read(const char *comment, struct held_word *out);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * hold_word.h - how a job is held: by a word in its Comment, which its owner may
- * change while it runs; or in its AdminComment, which only administrators may change.
- * All else there is not ours.
+ * hold_word.h - the word that holds a job.  It stands in the job's Comment,
+ * which its user may change while it runs, or in its AdminComment, which only
+ * administrators may change.  All else in there is not ours.
  *
  * No Slurm header.
  *
@@ -17,7 +17,7 @@
 /* Does this text begin with the word? */
 bool hold_word_at(const char *text);
 
-/* Is it a word of the text, between blanks?  NULL has none. */
+/* Is it one of the text's words, which blanks separate?  NULL has none. */
 bool hold_word_in(const char *text);
 
 /* The text with the word, or without it, and otherwise as it was; malloc()ed.

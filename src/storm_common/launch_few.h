@@ -13,22 +13,24 @@
 
 #include "storm_conf.h"
 
-/* storm.conf, which is read once.  NULL: something in it is wrong, and STORM's
- * launch says what. */
+/* The values of storm.conf, which is read once.  NULL: something in it is
+ * wrong, and STORM's launch says what. */
 const struct storm_conf *launch_few_conf(void);
-/* Its LaunchNodes; 2 if it is wrong. */
+/* LaunchNodes of storm.conf; 2 if that is wrong. */
 uint32_t launch_few_least(void);
 
-/* Can a step with these options of a component have no file and only fewer nodes
- * than that?  False: it may have more. */
+/* Is it sure, by these options of a component, that the step has no file and
+ * fewer nodes than LaunchNodes?  False: it may have more. */
 bool launch_few_surely(const slurm_opt_t *opt);
 
-/* At -v: Slurm launches it, on so many nodes.  most: "", or "at most ". */
+/* Say at -v that Slurm launches the step, on so many nodes.  most: "", or "at
+ * most ". */
 void launch_few_say(const char *most, uint32_t nodes);
-/* The same for launch_few_surely(), before the step is created. */
+/* The same after launch_few_surely(), before the step is created. */
 void launch_few_say_surely(const slurm_opt_t *opt);
 
-/* Is its timeline to be written (STORM_TIMELINE)?  STORM's launch does that. */
+/* Must the step's timeline be written (STORM_TIMELINE)?  Only STORM's launch
+ * does that. */
 bool launch_few_is_timed(void);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * no_gang.h - why a node takes no part in gang scheduling, as users read it in
- * Extra: a word for what its agent lacks.  No Slurm header.
+ * no_gang.h - the word by which users read in a node's Extra why it takes no
+ * part in gang scheduling.  It names what the node's agent lacks.  No Slurm
+ * header.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -11,7 +12,8 @@
 
 #define NO_GANG_WORD 32 /* with its NUL */
 
-/* "no-gang(disk)": for the errno of the call that failed. */
+/* Write the word, such as "no-gang(disk)", for the errno of the call that
+ * failed. */
 void no_gang_word(int err, char (*out)[NO_GANG_WORD]);
 
 /* May the same call succeed later? */

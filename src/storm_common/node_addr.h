@@ -13,19 +13,20 @@
 
 #include "src/libstorm/storm.h"
 
-/* The port becomes 0.  False: it is neither IPv4 nor IPv6. */
+/* Set *out to an address of Slurm's, with port 0.  False: it is neither IPv4
+ * nor IPv6. */
 bool node_addr_of_slurm(const slurm_addr_t *in, struct storm_addr *out);
 
-/* The address of each of these that has none yet (port 0), by its name: its
- * BcastAddr if it has one, else its NodeAddr.  May wait for a name service, and so looks up many side by side.
- * Returns count; or the index of one that Slurm does not know, or that has
- * neither IPv4 nor IPv6. */
+/* Set the address of each of these nodes that has none yet (port 0), by its
+ * name: its BcastAddr if it has one, else its NodeAddr.  That may wait for a
+ * name service, so many are looked up side by side.  Returns count; or the
+ * index of one that Slurm does not know, or that has neither IPv4 nor IPv6. */
 uint32_t node_addr_all(struct storm_node *nodes, uint32_t count, uint16_t port);
 
-/* Every address that a name service has for it, at most max; returns how many.  The
- * port is 0.  May wait for a name service. */
+/* Write all addresses that name services have for a node to out, at most max,
+ * with port 0.  Returns how many.  May wait for a name service. */
 int node_addrs(const char *name, struct storm_addr *out, int max);
-/* The same of any host. */
+/* The same for any host. */
 int host_addrs(const char *host, struct storm_addr *out, int max);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * proc_state.h - is another process stopped (SIGSTOP, a debugger), or was it
- * killed?  The kernel knows at once, and is never wrong.  A process that is
- * silent may just be slow.  On a busy host one that was killed waits for its
- * turn to die, and its connections stay open meanwhile.  And which program does
- * it run?  Nothing here depends on Slurm.
+ * proc_state.h - asks the kernel whether another process is stopped (SIGSTOP, a
+ * debugger) or was killed, and which program it runs.  The kernel knows at
+ * once, and is never wrong.  Silence is no such proof: the process may be slow,
+ * or it was killed and on a busy host waits for its turn to die, with its
+ * connections open.  Nothing here depends on Slurm.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -14,15 +14,15 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Also true for a process that was killed and not yet waited for.  False if the
- * process does not exist or cannot be read. */
+/* Is the process stopped, or was it killed and is not waited for yet?  False
+ * also if it does not exist or cannot be read. */
 bool proc_stopped(pid_t pid);
 
-/* The file of its program, of which only st_dev, st_ino and st_uid are set.  False:
- * the process is gone, or is a kernel thread.  It never waits for the file system
- * that has the file. */
+/* Set st_dev, st_ino and st_uid of *out to those of the file of the process's
+ * program.  False: the process is gone, or is a kernel thread.  Never waits for
+ * the file system that has the file. */
 bool proc_program(pid_t pid, struct stat *out);
-/* Are these two, of stat() or of the above, one file? */
+/* Are these two, from stat() or proc_program(), one file? */
 bool proc_same_file(const struct stat *a, const struct stat *b);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * slurm_conf_kept.h - start with the last good slurm.conf.
+ * slurm_conf_kept.h - starts a process with the last good slurm.conf.
  *
  * slurmd and slurmctld go on while somebody edits slurm.conf.  What they start
  * meanwhile must not end because of a line that is not finished.
@@ -10,9 +10,9 @@
 #define SLURM_CONF_KEPT_H
 
 /*
- * slurm_conf_init() for a process with one thread.  If $SLURM_CONF cannot be read,
- * it reads what dir keeps; if there is nothing, it ends the process as Slurm does.
- * Returns what slurm_conf_kept_save() takes.
+ * slurm_conf_init() for a process with one thread.  If $SLURM_CONF cannot be
+ * read, it reads what dir keeps; if there is nothing, it ends the process as
+ * Slurm does.  Returns what slurm_conf_kept_save() takes.
  */
 char *slurm_conf_kept_init(const char *dir);
 

@@ -19,10 +19,11 @@
  * version}.  Without it a session may launch but send no file.
  *
  * If slurmctld has said with the job where nodes are, the version has the flag
- * STEP_AUTHORITY_ADDRS, and there follow {u32 length of the sbcast credential, or
- * 0; the credential; what slurmctld has signed}.  The latter is {u16 version;}
- * and on Slurm 22.05 {u32 length of the step's credential without its signature;
- * slurm_cred_pack()}, on later releases {packstr() of the "net_cred"}.
+ * STEP_AUTHORITY_ADDRS, and there follow {u32 length of the sbcast credential,
+ * or 0; the credential; what slurmctld has signed}.  The latter is {u16
+ * version;} and on Slurm 22.05 {u32 length of the step's credential without its
+ * signature; slurm_cred_pack()}, on later releases {packstr() of the
+ * "net_cred"}.
  *
  * job_id, step_id and step_het of the domain are those of the step's
  * REQUEST_LAUNCH_TASKS (launch_tasks_request_msg_t.step_id): slurmstepd finds
@@ -31,7 +32,7 @@
 #define STEP_AUTHORITY_HEAD 2
 #define STEP_AUTHORITY_ADDRS 0x8000
 
-/* remote_event of a memory transfer */
+/* The remote_event of a transfer to memory. */
 enum step_event {
 	/*
 	 * {u16 reserved, 0; then the bytes that a client writes to slurmd's
@@ -44,19 +45,20 @@ enum step_event {
 };
 #define STEP_LAUNCH_HEAD 2
 
-/* kind of a report: code; ids */
+/* The kinds of reports. */
 enum step_report {
-	/* slurmd's answer to LAUNCH, or SLURM_COMMUNICATIONS_*_ERROR if it did
-	 * not answer; node numbers of the domain */
+	/* The launch message has arrived.  Code: slurmd's answer to it, or a
+	 * SLURM_COMMUNICATIONS_*_ERROR if there was none.  Ids: node numbers of
+	 * the domain. */
 	STEP_REPORT_DELIVERED = 1,
-	/* slurmstepd's RESPONSE_LAUNCH_TASKS: return_code; task ids of the
-	 * step (task_ids); a failed launch names them too */
+	/* slurmstepd's RESPONSE_LAUNCH_TASKS.  Code: its return_code.  Ids: the
+	 * step's task ids (task_ids), also those that failed to start. */
 	STEP_REPORT_STARTED = 2,
-	/* slurmstepd's MESSAGE_TASK_EXIT: return_code (a wait status);
-	 * task ids of the step */
+	/* slurmstepd's MESSAGE_TASK_EXIT.  Code: its return_code, a wait
+	 * status.  Ids: task ids of the step. */
 	STEP_REPORT_EXITED = 3,
-	/* how long the node's tasks waited for their job's turn, in ms, unless
-	 * that is 0; node numbers of the domain */
+	/* The node's tasks have waited for their job's turn.  Code: how many
+	 * ms, never 0.  Ids: node numbers of the domain. */
 	STEP_REPORT_SLOT = 4,
 };
 

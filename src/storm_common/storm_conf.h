@@ -1,6 +1,7 @@
 /*
- * storm_conf.h - what storm.conf sets, and how Slurm's programs read it: it is in
- * slurm.conf's directory and has its syntax.  Every key has a default that suits a LAN.
+ * storm_conf.h - the values that storm.conf sets, and how Slurm's programs read
+ * them.  The file is in slurm.conf's directory and has its syntax.  Every key
+ * has a default that suits a LAN.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -13,8 +14,8 @@
 #include "gang_policy.h"
 #include "src/libstorm/storm.h"
 
-/* What srun does if STORM cannot launch a step, before it has sent any of the
- * launch. */
+/* What srun does if STORM cannot launch a step and has sent none of the launch
+ * yet. */
 enum storm_fallback {
 	FALLBACK_WARN, /* Slurm's standard launch, one warning */
 	FALLBACK_NEVER /* fail */
@@ -24,7 +25,7 @@ enum storm_fallback {
 enum storm_base { BASE_BACKFILL, BASE_BUILTIN };
 enum storm_packing { PACKING_FIRST_FIT, PACKING_BUDDY };
 
-/* Partitions that storm.conf names. */
+/* A partition that storm.conf names; at most so many. */
 #define STORM_CONF_PARTITIONS 32
 struct storm_conf_partition {
 	char name[64]; /* upper and lower case differ, as they do in Slurm */
@@ -73,31 +74,31 @@ struct storm_context_conf {
 struct storm_conf {
 	struct storm_settings set;
 	enum storm_fallback fallback;
-	/* Slurm launches a step without a file on fewer nodes */
+	/* On fewer nodes Slurm launches a step without a file. */
 	uint32_t launch_nodes;
-	/* users that may open sessions, and hosts; "": all */
+	/* The users and hosts that may open sessions; "": all. */
 	char allow_users[STORM_CONF_ALLOW_MAX];
 	char allow_hosts[STORM_CONF_ALLOW_MAX];
-	/* how steps are stopped: "cgroup2", "signals" or "freezer"; "": the
-	 * best that the node has */
+	/* How steps are stopped: "cgroup2", "signals" or "freezer"; "": the
+	 * best that the node has. */
 	char freezer[16];
-	/* do steps that a debugger traces run all the time? */
+	/* Do steps that a debugger traces run all the time? */
 	bool gang_debug;
 	/* CPUs without jobs, to which the agent is bound; none: it runs where
-	 * slurmd does */
+	 * slurmd does. */
 	cpu_set_t agent_cpus;
-	/* ns that an agent without a slurmd waits for the next one */
+	/* How many ns an agent without a slurmd waits for the next one. */
 	uint64_t agent_linger;
 	struct storm_gang_conf gang;
 	struct storm_context_conf context;
 };
 
 /*
- * Read storm.conf, and the keys in plugstack.conf; slurm.conf must have been read
- * (slurm_conf_init()).  Keys that are not given have their defaults.  Returns
- * SLURM_SUCCESS, or SLURM_ERROR and *error, which names file, line and key; *out
- * is then unchanged.  The caller frees *error with xfree().  An unknown key is no
- * error.  Never ends the process.
+ * Read storm.conf, and the keys in plugstack.conf; slurm.conf must have been
+ * read (slurm_conf_init()).  Keys that are not given have their defaults.
+ * Returns SLURM_SUCCESS, or SLURM_ERROR and *error, which names file, line and
+ * key; *out is then unchanged.  The caller frees *error with xfree().  An
+ * unknown key is no error.  Never ends the process.
  */
 int storm_conf_load(struct storm_conf *out, char **error);
 
@@ -112,17 +113,19 @@ enum storm_conf_state {
 };
 
 /*
- * For a daemon: if the present file is wrong, the keys count that
- * storm_conf_keep() last saved in the daemon's own directory.  A good file's keys
- * become *lines, for storm_conf_keep(), and what has no effect is logged.  lines
- * may be NULL: then nothing is logged.  The caller frees *error with xfree().
+ * The same for a daemon.  If the present file is wrong, those keys count that
+ * storm_conf_keep() saved last in dir, the daemon's own directory.  If it is
+ * good, *lines is set to its keys, for storm_conf_keep(), and lines without
+ * effect are logged; lines NULL: nothing is logged.  The caller frees *error
+ * with xfree().
  */
 enum storm_conf_state storm_conf_load_kept(const char *dir,
 					   struct storm_conf *out, char **lines,
 					   char **error);
-/* Save the keys, and free them.  NULL: do nothing. */
+/* Save the keys in dir, and free them.  NULL: do nothing. */
 void storm_conf_keep(const char *dir, char *lines);
 
+/* Set every key to its default. */
 void storm_conf_default(struct storm_conf *out);
 
 /* The partition's entry, owned by *g.  NULL: storm.conf does not name it. */
@@ -136,8 +139,9 @@ uint32_t storm_conf_weight(const struct storm_gang_conf *g, const char *qos);
 /* Is some partition's policy flexible? */
 bool storm_conf_flexible(const struct storm_gang_conf *g);
 
-/* A string that identifies the settings of an agent.  It differs once
- * storm.conf, plugstack.conf or slurm.conf's SchedulerType has changed. */
+/* Write a string that identifies the settings of an agent.  It is another
+ * one after storm.conf, plugstack.conf or slurm.conf's SchedulerType has
+ * changed. */
 #define STORM_CONF_STAMP_MAX 192
 void storm_conf_stamp(char (*out)[STORM_CONF_STAMP_MAX]);
 

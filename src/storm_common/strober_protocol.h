@@ -1,7 +1,7 @@
 /*
- * strober_protocol.h - the frames that slurmctld's plugin and its child, the strober,
- * exchange over a stream socket, which is the child's standard input.  Integers
- * are in host byte order: both are of one build and on one host.
+ * strober_protocol.h - the frames that slurmctld's plugin and its child, the
+ * strober, exchange over a stream socket, which is the child's standard input.
+ * Integers are in host byte order: both are of one build and on one host.
  *
  * A frame is struct strober_frame and its body.  The end of the stream means
  * that the other side is gone.
@@ -22,10 +22,10 @@ enum strober_verb {
 	STROBER_NODES = 1,
 	/* From the plugin: a map of these nodes (gang_map_pack()). */
 	STROBER_MAP = 2,
-	/* From the plugin, every STROBER_PULSE_EVERY: a sign of life, with the
-	 * time when it was sent (uint64_t, ns of CLOCK_MONOTONIC), as it may
-	 * wait to be read.  After STROBER_PULSE_LIMIT without one everything
-	 * runs. */
+	/* From the plugin, every STROBER_PULSE_EVERY: a sign of life.  It has
+	 * the time when it was sent (uint64_t, ns of CLOCK_MONOTONIC), because
+	 * it may wait long to be read.  After STROBER_PULSE_LIMIT without one
+	 * everything runs. */
 	STROBER_PULSE = 3,
 	/* From the strober, every STROBER_REPORT_EVERY while jobs share: struct
 	 * strober_report, then struct strober_given for each job of the map. */
@@ -41,8 +41,9 @@ enum strober_verb {
 	/* From the plugin: StrobeLead of storm.conf (uint64_t, ns).  It is 0
 	 * until then. */
 	STROBER_LEAD = 7,
-	/* From the strober, as often: struct strober_held, then uint32_t for
-	 * each node where not all held jobs are known to stand. */
+	/* From the strober, as often as STROBER_OUTSIDE: struct strober_held,
+	 * then uint32_t, the number, of each node where not all held jobs are
+	 * known to stand. */
 	STROBER_HELD = 8,
 };
 
@@ -59,8 +60,10 @@ struct strober_frame {
 
 struct strober_report {
 	uint64_t version; /* of the map */
-	uint64_t switches, repeats, late;
-	uint64_t latest;  /* ns by which the latest strobe was late */
+	uint64_t switches,
+		repeats;  /* strobes for another slot; repeated ones */
+	uint64_t late;	  /* strobes that were late */
+	uint64_t latest;  /* ns by which the latest was late */
 	uint32_t outside; /* nodes that are not members */
 	uint32_t njobs;
 };
@@ -68,8 +71,8 @@ struct strober_report {
 struct strober_given {
 	uint32_t job_id;
 	uint32_t pad;
-	uint64_t ns;	 /* time that it has had in its slots */
-	uint64_t waited; /* ns out of them */
+	uint64_t ns;	 /* that the job has had in its slots */
+	uint64_t waited; /* ns that it has waited outside them */
 };
 
 struct strober_missed {
@@ -87,11 +90,11 @@ struct strober_outside {
 };
 
 struct strober_held {
-	uint64_t force; /* the version of the map by which strobes are; 0: none */
-	uint64_t proof; /* that of the map whose held jobs the nodes are about;
-			   0: nothing is known */
+	uint64_t force; /* the version of the map that strobes go by; 0: none */
+	uint64_t proof; /* the version of the map whose held jobs are meant; 0:
+			   nothing is known */
 	uint32_t nodes; /* of the domain */
-	uint32_t loose; /* how many follow, ascending */
+	uint32_t loose; /* how many numbers follow, ascending */
 };
 
 #endif

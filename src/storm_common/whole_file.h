@@ -21,21 +21,21 @@
 int whole_file_write(const char *dir, const char *name, const void *buf,
 		     size_t len);
 
-/* Read at most size bytes.  Returns how many, or -1 and errno.  Does not follow
- * a symbolic link. */
+/* Read at most size bytes of dir/name.  Returns how many, or -1 and errno.
+ * Does not follow a symbolic link. */
 ssize_t whole_file_read(const char *dir, const char *name, void *buf,
 			size_t size);
 void whole_file_remove(const char *dir, const char *name);
 
 /*
  * The same with a head that has the length and a checksum.  So a file that was
- * cut off or changed is found when it is read.  whole_file_save() returns when
- * file and name are on disk.
+ * cut off or changed is noticed when it is read.  whole_file_save() returns
+ * when file and name are on disk.
  */
 int whole_file_save(const char *dir, const char *name, const void *buf,
 		    size_t len);
-/* 0: *buf, which the caller frees, has *len bytes and a NUL.  Or an errno:
- * ENOENT; EBADMSG: it is damaged. */
+/* Load a file.  0: *buf, which the caller frees, has *len bytes and a NUL after
+ * them.  Else an errno: ENOENT; EBADMSG: it is damaged. */
 int whole_file_load(const char *dir, const char *name, char **buf, size_t *len);
 
 /* A checksum that differs if one byte of buf does, whichever it is. */

@@ -15,10 +15,11 @@
 int fdpass_send(int sock, const void *buf, size_t len, int fd);
 
 /*
- * Receive one record.  Returns its length, 0 if the other end has closed, or -1
- * and errno: EPROTO if the record or its descriptors were truncated.  *fd: the
- * descriptor, close-on-exec, which the caller closes, or -1; the last of
- * several.
+ * Receive one record.  Returns its length; 0: the other end has closed; -1 and
+ * errno; EPROTO: the record or its descriptors were truncated.  *fd: the
+ * record's descriptor, close-on-exec, which the caller closes; -1: it has
+ * none.  If there are several, it is
+ * the last one, and the others are closed.
  */
 ssize_t fdpass_recv(int sock, void *buf, size_t size, int *fd);
 

@@ -36,8 +36,8 @@ enum local_type {
 	LOCAL_HELLO = 1,
 	LOCAL_HELLO_IS = 2,
 	/* slurmstepd: {u32 job, u32 step, u32 het component, u32 uid, u32
-	 * tasks it starts}: was this step launched by storm?  Answer: {u64
-	 * session}, 0: no. */
+	 * tasks it starts}: did STORM launch this step?  Answer: {u64 session};
+	 * 0: it did not. */
 	LOCAL_STEP = 3,
 	LOCAL_STEP_IS = 4,
 	/* slurmstepd, for a session: {u8 kind, u32 code, u32 n, n * u32 id} */
@@ -54,8 +54,8 @@ enum local_type {
 	 * answer: {} */
 	LOCAL_DROP = 11,
 	LOCAL_DROP_IS = 12,
-	/* slurmd's plugin: {u8 0 UDP, 1 TCP}: the socket of the agent's port.
-	 * Answer: {}, fd: the socket, if the agent has got it from slurmd */
+	/* slurmd's plugin: {u8 0 UDP, 1 TCP}: give back the socket of the port.
+	 * Answer: {}, fd: the socket, if the agent has it from slurmd */
 	LOCAL_PORT = 13,
 	LOCAL_PORT_IS = 14,
 	/* slurmd's plugin: {}: does the main loop run?  Answer: {} */
@@ -69,8 +69,8 @@ enum local_type {
 	LOCAL_STEPS = 18,
 	/* to slurmd's plugin: {}: look at the page now (gang_page.h) */
 	LOCAL_LOOK = 19,
-	/* as LOCAL_DOOR, fd: how the step's tasks wait
-	 * (src/storm_wait/wait_page.h) */
+	/* slurmstepd: as LOCAL_DOOR, fd: the account of how the step's tasks
+	 * wait (src/storm_wait/wait_page.h) */
 	LOCAL_ACCOUNT = 20,
 };
 
@@ -88,23 +88,24 @@ void local_put8(struct local_frame *f, uint8_t v);
 void local_put32(struct local_frame *f, uint32_t v);
 void local_put64(struct local_frame *f, uint64_t v);
 void local_put_str(struct local_frame *f, const char *s);
-/* Send it, with fd unless that is -1; the sender keeps fd.  0, or -1 with errno
- * (EMSGSIZE: a put found no room). */
+/* Send the frame, with fd unless that is -1; the sender keeps fd.  0, or -1 and
+ * errno; EMSGSIZE: a put found no room. */
 int local_send(int sock, struct local_frame *f, int fd);
 
-/* Receive one: 1 and *type; 0: the other side has closed; -1: errno (EAGAIN:
- * nothing to read; EPROTO: no frame of this version, it is discarded). */
+/* Receive a frame.  1 and *type; 0: the other side has closed; -1 and errno;
+ * EAGAIN: there is nothing to read; EPROTO: it is no frame of this version, and
+ * is discarded. */
 int local_recv(int sock, struct local_frame *f, enum local_type *type);
 uint8_t local_get8(struct local_frame *f);
 uint32_t local_get32(struct local_frame *f);
 uint64_t local_get64(struct local_frame *f);
-/* Up to size bytes with the NUL; anything longer is bad. */
+/* Get a string, of size bytes at most with its NUL; a longer one is bad. */
 void local_get_str(struct local_frame *f, char *out, size_t size);
-/* True if every get found its bytes and none are left. */
+/* Did every get find its bytes, and are none left? */
 bool local_end(const struct local_frame *f);
 
-/* The socket's path for a node; 0 or ENAMETOOLONG.  rundir NULL:
- * STORM_RUNDIR. */
+/* Write the path of a node's socket to out.  0 or ENAMETOOLONG.  rundir NULL:
+ * STORM_RUNDIR, here and below. */
 int local_path(const char *rundir, const char *node, char *out, size_t size);
 
 /* Make the directory of a node (root's, 0755); refuse one that others can
@@ -123,12 +124,14 @@ int local_listen(const char *rundir, const char *node);
  * NULL) is the server's process. */
 int local_connect(const char *rundir, const char *node, pid_t *pid);
 
-/* Send the agent a frame that has no answer, with fd unless that is -1.  Waits for
- * nothing.  0 or an errno; EAGAIN: the agent does not take connections now. */
+/* Send the agent a frame that has no answer, with fd unless that is -1.
+ * Waits for nothing.  0 or an errno; EAGAIN: the agent does not take
+ * connections now. */
 int local_tell(const char *rundir, const char *node, struct local_frame *f,
 	       int fd);
 
-/* The uid and process of the other end: 0, or -1 with errno. */
+/* Set *uid and *pid to those of the process at the other end.  0, or -1 and
+ * errno. */
 int local_peer(int sock, uid_t *uid, pid_t *pid);
 
 #endif
