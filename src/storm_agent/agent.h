@@ -70,10 +70,10 @@ struct agent_slurmd {
 	bool own_address; /* it listens on the node's address alone */
 	struct sockaddr_storage address; /* that one, if it is known yet */
 	bool looking;			 /* the name service was asked */
-	_Atomic unsigned int lifelines;
-	_Atomic pid_t pid;     /* of the latest slurmd */
-	_Atomic bool look;     /* tell it to look at the page of src/gang */
-	uint64_t orphan_until; /* end then, without a lifeline; or 0 */
+	_Atomic unsigned int lifelines;	 /* slurmds that are connected */
+	_Atomic pid_t pid;		 /* of the latest slurmd */
+	_Atomic bool look; /* tell slurmd to look at the page (gang_page.h) */
+	uint64_t orphan_until; /* when the agent ends, without a slurmd; or 0 */
 };
 
 /* If this process was stopped, its input is old when it continues
@@ -89,15 +89,17 @@ struct agent_away {
 /* See main/agent_flood.c. */
 struct agent_flood {
 	uint64_t allowed, counted_at; /* refused datagrams; when counted */
-	uint64_t resume_at; /* the network is not read until then; 0 */
+	uint64_t resume_at; /* when the network is read again; 0: it is */
 	uint64_t filter_until, logged_at; /* 0: never */
-	uint64_t *session;		  /* those that the filter knows */
+	uint64_t *session;		  /* those that the filter lets pass */
 	size_t sessions;
 };
 
 /* See main/agent_neighbours.c. */
 struct agent_neighbours {
-	uint64_t look_at, fulls, full_at; /* full_at: seen last; 0: it is not */
+	uint64_t look_at; /* when to look again */
+	uint64_t fulls;	  /* how often it was full, at the last look */
+	uint64_t full_at; /* when it was seen full last; 0: it is not */
 	bool looked;
 };
 
@@ -108,8 +110,8 @@ struct agent_count {
 	uint64_t gang_slots, gang_stops, gang_opened, gang_awake;
 	uint64_t gang_fills;   /* steps that filled a turn */
 	uint64_t gang_agreed;  /* slots that began at the agreed time */
-	uint64_t gang_planned; /* and without a strobe, by the last one's plan */
-	uint64_t pauses;       /* in reading the network */
+	uint64_t gang_planned; /* of these, without a strobe, by the plan */
+	uint64_t pauses;       /* times that the network was not read */
 	uint64_t gang_fast;    /* strobes that the thread took */
 };
 
@@ -118,7 +120,7 @@ struct agent {
 	struct storm_conf conf;
 	char conf_stamp[STORM_CONF_STAMP_MAX];
 
-	int gang_lacks; /* the errno of what gang scheduling needs; or 0 */
+	int gang_lacks; /* the errno of what gang scheduling lacks here; or 0 */
 
 	struct agent_ios ios;
 	struct agent_io signal_io;
@@ -130,7 +132,8 @@ struct agent {
 		struct storm_net *net;
 		struct agent_io io;
 		int port[2]; /* slurmd's UDP and TCP socket, or -1 */
-		/* the interface is on the way to it; has_place: it is known */
+		/* Where this node is among others, if has_place: the route to
+		 * it shows the interface. */
 		struct storm_addr place;
 		bool has_place;
 	} net;
@@ -144,7 +147,7 @@ struct agent {
 	struct agent_neighbours neighbours;
 	struct agent_count count;
 
-	/* each is private to the part of that name */
+	/* Each of these is private to the part of its name. */
 	struct {
 		struct agent_worker worker;
 		struct agent_creds *admitting; /* for the session that opens */

@@ -1,6 +1,6 @@
 /*
- * agent_allow.h - storm.conf's AllowUsers and AllowHosts.  One thread only, which
- * may wait for a name service.
+ * agent_allow.h - storm.conf's AllowUsers and AllowHosts.  One thread only,
+ * which may wait for a name service.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,7 +9,8 @@
 
 #include "src/libstorm/storm.h"
 
-/* list: as in storm.conf; "" allows all. */
+/* Does the list, as in storm.conf, allow this user; this host?  "" allows
+ * all. */
 bool agent_allow_user(const char *list, uint32_t uid, uint32_t gid);
 bool agent_allow_host(const char *list, const struct storm_addr *host);
 

@@ -11,7 +11,7 @@
 
 #include "src/libstorm/protocol/nm/nm.h"
 
-/* WRITTEN: of writes that failed; the others are answered at once */
+/* WRITTEN is for writes that failed; the others are answered at once. */
 enum agent_answer_kind {
 	ANSWER_BEGUN,
 	ANSWER_WRITTEN,

@@ -12,7 +12,8 @@
 struct agent;
 struct storm_addr;
 
-/* 0; or -1, and the reason is in the log. */
+/* Start the thread that checks credentials.  0; or -1, and the reason is in the
+ * log. */
 int agent_auth_start(struct agent *a);
 void agent_auth_stop(struct agent *a);
 
@@ -22,7 +23,8 @@ void agent_auth_stop(struct agent *a);
  */
 void agent_auth_open(void *host, uint64_t ticket, const struct storm_addr *from,
 		     void *buf, size_t len);
-/* route() of struct storm_nm_ops.  What is not known is looked up meanwhile. */
+/* route() of struct storm_nm_ops.  An address that is not known is looked up
+ * meanwhile. */
 int agent_auth_route(void *host, const char *name,
 		     const struct storm_addr *addr);
 

@@ -1,7 +1,7 @@
 /*
- * agent_child.h - the process that touches a session's files, as the agent sees
- * it: a socket, a process, and how long it has not answered.  The agent never
- * waits for it.
+ * agent_child.h - the process that touches a session's files (file_child.h), as
+ * the agent sees it: a socket, a process, and how long it has not answered.
+ * The agent never waits for it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -18,31 +18,33 @@ struct file_request;
 
 struct agent_child_ops {
 	void (*reply)(struct agent_session *s, const struct file_reply *rep);
-	/* It has ended; the child is closed after this. */
+	/* The process has ended; after this the child is closed. */
 	void (*gone)(struct agent_session *s);
 };
 
-/* If the session has none, start one for its user.  0, or -1 and errno: EBUSY if
- * too many of that user's do not end. */
+/* Start a child for the session's user, unless the session has one.  0, or -1
+ * and errno; EBUSY: too many of that user's children do not end. */
 int agent_child_start(struct agent_session *s,
 		      const struct agent_child_ops *ops);
-/* Send a request, with fd unless that is -1.  answers: it has one.  0, or -1 and
- * errno. */
+/* Send a request, with fd unless that is -1.  answers: the child answers it.
+ * 0, or -1 and errno. */
 int agent_child_ask(struct agent_session *s, const struct file_request *req,
 		    int fd, bool answers);
-/* It has not answered for too long. */
+/* Has the session's child not answered for too long? */
 bool agent_child_hangs(const struct agent_session *s, uint64_t now);
-/* It is to start when another one has ended. */
+/* Does the child wait to be started until another one has ended? */
 bool agent_child_waits(const struct agent_session *s, uint64_t now);
-/* It has work.  libdir: a directory for the next files, too. */
+/* The child has work.  libdir: it made a directory for libraries, which may
+ * follow. */
 void agent_child_busy(struct agent_session *s, bool libdir);
-/* It has none now, and ends soon: it makes room for another one of its user. */
+/* The child has no work now.  It ends soon, to make room for another one of its
+ * user. */
 void agent_child_rest(struct agent_session *s);
-/* Let it go.  It removes what was not committed, and ends.  If it does not end
- * it is killed; if it does not die either, the log names it. */
+/* Close the child.  It removes what was not committed, and ends.  If it does
+ * not end it is killed; if it does not die then, the log names it. */
 void agent_child_close(struct agent_session *s);
 
-/* Run the timers of all.  Returns when the next one is due. */
+/* Run the timers of all children.  Returns when the next one is due. */
 uint64_t agent_child_tick(struct agent *a, uint64_t now);
 
 #endif

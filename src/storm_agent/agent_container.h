@@ -9,11 +9,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Before agent_container_join(), with slurm_conf loaded. */
+/* Find the plugin.  Before agent_container_join(), when slurm.conf was read. */
 void agent_container_init(const char *node);
 
-/* A file_join_fn (file_child.h): SLURM_SUCCESS, also if the site has no
- * JobContainerType; or an error. */
+/* A file_join_fn (file_nursery.h): enter the namespace of this job.
+ * SLURM_SUCCESS, also if the site has no JobContainerType; or an error. */
 int agent_container_join(uint32_t job_id, uid_t uid);
 
 #endif

@@ -17,27 +17,28 @@ struct agent_cred {
 	uint32_t job_id, step_id;
 	uid_t uid;
 	gid_t gid;
-	int ngids; /* 0: unknown */
+	int ngids; /* 0: the groups are not known */
 	const gid_t *gids;
 	const char *user_name;
-	const char *nodes;
-	void *slurms; /* owns what is pointed to */
+	const char *nodes; /* a list of hosts */
+	void *slurms;	   /* Slurm's object, which owns all of these */
 };
 
-/* Load what reads credentials; before there are threads.  False: it is
- * missing. */
+/* Load Slurm's plugin that reads credentials, before there are threads.  False:
+ * it is missing, which was logged. */
 bool agent_cred_start(void);
 void agent_cred_stop(void);
 
-/* bytes: xmalloc()ed, becomes Slurm's.  One thread only.  False: it is not
- * signed by slurmctld, has expired, or is malformed. */
+/* Read a credential into *out.  bytes: xmalloc()ed, and taken over.  version:
+ * Slurm's protocol version.  False: slurmctld has not signed it, or it has
+ * expired or is malformed.  One thread only. */
 bool agent_cred_read(char *bytes, uint32_t len, uint16_t version,
 		     struct agent_cred *out);
 void agent_cred_free(struct agent_cred *c);
 
-/* What slurmctld has signed of where nodes are (step_protocol.h).  One thread
- * only.  False: it is not signed by slurmctld, has expired, or is malformed, and
- * found() was not called. */
+/* Call found() for each address of a node that slurmctld has signed
+ * (step_protocol.h).  False: slurmctld has not signed it, or it has expired or
+ * is malformed, and found() was not called.  One thread only. */
 bool agent_cred_addrs(const char *bytes, uint32_t len,
 		      void (*found)(const char *name,
 				    const struct storm_addr *addr));

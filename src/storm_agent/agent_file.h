@@ -15,8 +15,9 @@ struct agent_session;
 struct storm_target;
 
 /*
- * Callbacks of struct storm_nm_ops; all are answered later.  end frees the file
- * and removes what was not committed; NULL is fine.
+ * Operations of struct storm_nm_ops, which are all answered later.
+ * agent_file_end() frees the file, and removes what was not committed; NULL is
+ * fine.
  */
 void agent_file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 		      const struct storm_target *to, uint64_t size,

@@ -14,8 +14,8 @@ struct agent;
 struct agent_io {
 	int fd; /* -1: closed */
 	void (*ready)(struct agent *a, struct agent_io *io, uint32_t events);
-	/* frees the struct after agent_io_close(), once no event can refer to
-	 * it; NULL: not on the heap */
+	/* Frees the struct after agent_io_close(), once no event can refer to
+	 * it.  NULL: it is not on the heap. */
 	void (*release)(struct agent_io *io);
 	struct agent_io *next_dead;
 };
@@ -25,7 +25,7 @@ struct agent_ios {
 	struct agent_io *dead; /* closed, not released yet */
 };
 
-/* 0, or -1 and errno. */
+/* Make the epoll descriptor.  0, or -1 and errno. */
 int agent_io_init(struct agent_ios *s);
 
 /* Serve io->fd; io->ready gets the events (EPOLL*).  0, or -1 and errno: the
@@ -36,10 +36,11 @@ void agent_io_change(struct agent_ios *s, struct agent_io *io, uint32_t events);
  * nothing. */
 void agent_io_close(struct agent_ios *s, struct agent_io *io);
 
-/* Wait at most ms (-1: for ever), then call ready() of what is ready.  0, or -1
- * and errno: nothing was served. */
+/* Wait at most ms (-1: for ever), then call ready() of each descriptor that is
+ * ready.  0, or -1 and errno: none was served. */
 int agent_io_serve(struct agent_ios *s, struct agent *a, int ms);
-/* Release what is closed.  Not from inside ready(). */
+/* Release the structs whose descriptors are closed.  Not from inside
+ * ready(). */
 void agent_io_bury(struct agent_ios *s);
 
 #endif

@@ -12,12 +12,14 @@
 struct agent;
 struct agent_session;
 
-/* The session got an event LAUNCH with this message, which is copied. */
+/* Deliver the message of an event LAUNCH, which is copied: {reserved, bytes for
+ * slurmd}, see step_protocol.h. */
 void agent_launch(struct agent_session *s, const void *buf, size_t len,
 		  uint64_t now);
-/* Look up where slurmd listens, if that is the node's address alone. */
+/* Look up the address on which slurmd listens, if that is only the node's. */
 void agent_launch_look(struct agent *a);
-/* Connect, or retry.  Returns when to call again, or STORM_NEVER. */
+/* Connect to slurmd, or try again.  Returns when to call again, or
+ * STORM_NEVER. */
 uint64_t agent_launch_tick(struct agent *a, uint64_t now);
 /* Abandon the session's launches. */
 void agent_launch_session_close(struct agent_session *s);

@@ -16,7 +16,8 @@ void agent_libdir_load(struct agent *a);
 /* Remove path, as the user of c, when the job of c ends.  Copies both. */
 void agent_libdir_add(struct agent *a, const struct agent_creds *c,
 		      const char *path);
-/* Returns when to call again, or STORM_NEVER. */
+/* Ask slurmctld which jobs have ended, and remove their directories.  Returns
+ * when to call again, or STORM_NEVER. */
 uint64_t agent_libdir_tick(struct agent *a, uint64_t now);
 
 #endif

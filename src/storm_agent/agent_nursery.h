@@ -9,9 +9,9 @@
 
 struct agent;
 
-/* Call before capabilities are dropped, and before agent_poll_start(): the
- * nursery uses the CPUs that the agent has now.  0, or -1 and the reason is in
- * the log. */
+/* Start both.  Call it before capabilities are dropped, and before
+ * agent_poll_start(): the nursery keeps the CPUs that the agent has now.  0; or
+ * -1, and the reason is in the log. */
 int agent_nursery_start(struct agent *a);
 void agent_nursery_stop(struct agent *a);
 

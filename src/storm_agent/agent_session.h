@@ -19,14 +19,15 @@ struct agent_file;
 struct agent_launch;
 struct storm_open_info;
 
-/* From a valid sbcast credential: files may be written as this user. */
+/* The user as whom files may be written, from a valid sbcast credential. */
 struct agent_creds {
 	struct file_user user; /* gids: xmalloc()ed, owned */
 	uint32_t job_id, step_id;
 };
 void agent_creds_destroy(struct agent_creds *c); /* NULL is fine */
 
-/* From the OPEN: only the uid is authentic, the owner chooses the rest. */
+/* The step that an OPEN names.  Only the uid is authentic; the owner chooses
+ * the rest. */
 struct agent_step {
 	uint32_t uid, job_id, step_id, het;
 };
@@ -51,7 +52,7 @@ struct agent_session {
 struct agent_session *agent_session_create(struct agent *a, uint64_t id,
 					   const struct storm_open_info *info,
 					   struct agent_creds *creds);
-/* After the session_close() of all parts. */
+/* Free a session, after the session_close() of all parts. */
 void agent_session_destroy(struct agent_session *s);
 
 /* The session that launched this step, for the same user; or NULL. */

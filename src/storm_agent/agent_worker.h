@@ -15,7 +15,8 @@ struct agent_worker {
 	struct storm_worker w; /* the jobs' host: the agent */
 };
 
-/* name: the thread's; limit: most jobs that wait.  0 or an errno. */
+/* Start the thread, with this name.  limit: how many jobs may wait.  0 or an
+ * errno. */
 int agent_worker_start(struct agent_worker *w, struct agent_ios *ios,
 		       const char *name, unsigned int limit);
 /* Call done() of all jobs, also of those that did not run. */

@@ -3,13 +3,14 @@
  * (file_child.h).  It has one thread, and no key or socket that a child could
  * inherit: the agent starts it as a program of its own.
  *
- * It limits the children of a user, and all of them.  They are processes
- * outside of the jobs' control groups: in these a job's turns would stop them,
- * and its end would kill them while they clean up.  What exceeds the limit waits
- * until a child of that user ends, and the agent is told so.
+ * It limits the children of a user, and all of them.  They are outside the
+ * jobs' control groups, in which a job's turns would stop them, and its end
+ * would kill them while they clean up.  A request above the limit waits until a
+ * child of that user ends, and the agent is told so.
  *
  * Its parent, storm_keeper, starts it again if it dies, by the contract of
- * child_watch.h.  The agent could not: it has dropped the capabilities.
+ * child_watch.h.  The agent could not do that, because it has dropped the
+ * capabilities.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -36,15 +37,16 @@ struct file_spawn {
  * not return 0, the child ends. */
 typedef int (*file_join_fn)(uint32_t job_id, uid_t uid);
 
-/* Be the nursery.  sock: the agent's end is file_child_start()'s.  Ends the
- * process when the agent closes it.  join may be NULL. */
+/* Be the nursery.  sock: the other end of file_child_start()'s socket.  The
+ * process ends when the agent closes that.  join may be NULL. */
 _Noreturn void file_nursery_serve(int sock, file_join_fn join);
 
-/* Start the nursery, and start it again when it dies; requests wait in sock.
- * Ends the process when the nursery has ended, or does not stay. */
+/* Be the keeper: start the nursery, and start it again when it dies; requests
+ * wait in sock.  The process ends when the nursery has ended, or dies again and
+ * again. */
 _Noreturn void file_nursery_keep(int sock, file_join_fn join);
 
-/* A pair of sockets for it: [0] the agent's, [1] the nursery's; both are
+/* Make the pair of sockets: [0] is the agent's, [1] the nursery's; both are
  * close-on-exec.  0, or -1 and errno. */
 int file_nursery_sockets(int pair[static 2]);
 

@@ -9,17 +9,18 @@
 
 #include <stdbool.h>
 
-/* Before an agent starts: get the port of storm.conf, unless slurmd has it.
- * False: another process has it, which is logged once. */
+/* Bind the port of storm.conf, unless slurmd has it already.  Before an agent
+ * starts.  False: another process has the port, which is logged once. */
 bool agent_port_take(const char *node);
-/* The UDP and the TCP socket, for a child; -1: none. */
+/* Set out to the UDP and the TCP socket, for a child; -1: there is none. */
 void agent_port_sockets(int out[static 2]);
-/* No agent reads the sockets any more. */
+/* No agent reads the sockets any more: let the host refuse connections. */
 void agent_port_rest(void);
-/* Ask a living agent for its sockets, unless slurmd has some.  sock: its local
- * socket, which blocks.  Without them slurmd takes the port later. */
+/* Ask a living agent for its sockets, unless slurmd has some.  sock: the
+ * agent's local socket, which blocks.  If the agent has none, slurmd takes the
+ * port later. */
 void agent_port_adopt(int sock);
-/* slurmd ends; a living agent has its own descriptors. */
+/* Close the sockets, as slurmd ends; a living agent has its own descriptors. */
 void agent_port_close(void);
 
 #endif

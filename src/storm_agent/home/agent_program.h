@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Its path. */
+/* The path of the agent's program. */
 extern const char agent_program[];
 
 /* Is it installed?  A host may have the plugins alone. */

@@ -7,10 +7,10 @@
 #define STORM_AGENT_WATCH_H
 
 /*
- * In slurmd: start the thread that runs and watches the agent of this node.
- * SLURM_SUCCESS; or SLURM_ERROR, and the reason is in the log.
- * agent_watch_stop() ends the thread, not the agent, which waits AgentLinger
- * for the next slurmd to adopt it.
+ * Start the thread that runs and watches the agent.  SLURM_SUCCESS; or
+ * SLURM_ERROR, and the reason is in the log.  agent_watch_stop() ends the
+ * thread and not the agent, which waits AgentLinger for the next slurmd to
+ * adopt it.
  */
 int agent_watch_start(void);
 void agent_watch_stop(void);

@@ -1,6 +1,6 @@
 /*
- * agent_ask.h - the queries of the command storm_agent: to the agent that runs
- * on this host, and to the trace that an agent has left.
+ * agent_ask.h - the queries of the command storm_agent(8): to the agent that
+ * runs on this host, and to the trace that an agent has left.
  *
  * Each prints the answer or an error, and returns the command's exit status.
  * node NULL: the only node that has an agent here.
@@ -12,9 +12,10 @@
 
 /* Print the counters as JSON. */
 int agent_ask_stats(const char *node);
-/* from: the first event's number, as text; NULL: the oldest. */
+/* Print the trace.  from: the first event's number, as text; NULL: the
+ * oldest. */
 int agent_ask_trace(const char *node, const char *from);
-/* percent and seed as text; seed NULL: 1. */
+/* Have the agent drop datagrams.  percent, seed: as text; seed NULL: 1. */
 int agent_ask_drop(const char *node, const char *percent, const char *seed);
 
 #endif

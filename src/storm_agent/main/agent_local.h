@@ -17,10 +17,11 @@ struct storm_idset;
 int agent_local_start(struct agent *a);
 void agent_local_stop(struct agent *a);
 
-/* Tell slurmd what gang scheduling wants it to look at.  Returns STORM_NEVER. */
+/* Tell slurmd to look at the page, if gang scheduling wants that.  Returns
+ * STORM_NEVER. */
 uint64_t agent_local_tick(struct agent *a, uint64_t now);
 
-/* The owner has these reports: those that sent them are notified. */
+/* The owner has these reports: notify the slurmstepds that sent them. */
 void agent_local_acked(struct agent_session *s, uint8_t kind,
 		       const struct storm_idset *ids);
 /* Notify slurmstepds that their session is over. */

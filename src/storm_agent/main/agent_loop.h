@@ -8,8 +8,8 @@
 
 struct agent;
 
-/* Call before any thread starts: threads inherit the blocked signals.  0, or -1
- * and errno. */
+/* Block the signals that the loop serves.  Call it before any thread starts,
+ * because threads inherit that.  0, or -1 and errno. */
 int agent_loop_signals(struct agent *a);
 /* Serve until a->stop.  SIGTERM, SIGINT, SIGHUP and AgentLinger set it. */
 void agent_loop_run(struct agent *a);

@@ -1,6 +1,6 @@
 /*
- * agent_neighbours.h - the agent notices that the kernel discards packets to
- * other hosts, because its table of neighbours is full.
+ * agent_neighbours.h - notices, and logs, that the kernel discards packets to
+ * other hosts because its table of neighbours is full.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -11,8 +11,8 @@
 
 struct agent;
 
-/* Look now and then, while there are sessions.  It needs no time of its own:
- * STORM_NEVER. */
+/* Look now and then while there are sessions, whenever the loop runs anyway.
+ * Returns STORM_NEVER. */
 uint64_t agent_neighbours_tick(struct agent *a, uint64_t now);
 
 #endif

@@ -9,8 +9,8 @@
 
 struct agent;
 
-/* Open the port, and serve it.  0; or -1 and errno, and the reason is in the
- * log. */
+/* Open the port, and serve it in the main loop.  0; or -1 and errno, and the
+ * reason is in the log. */
 int agent_nm_start(struct agent *a);
 /* Close all sessions.  Call it before the parts stop. */
 void agent_nm_stop(struct agent *a);

@@ -1,5 +1,5 @@
 /*
- * agent_place.h - where this node is among the others, which shows what
+ * agent_place.h - finds where this node is among the others, which shows the
  * interface to use.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -9,8 +9,8 @@
 
 #include "src/libstorm/storm.h"
 
-/* The address of this host at which other nodes reach it.  False: nothing shows
- * it.  Takes 3 s at most.  Call it before there are threads. */
+/* Set *out to the address of this host at which other nodes reach it.  False:
+ * nothing shows it.  Takes 3 s at most.  Call it before there are threads. */
 bool agent_place_find(const char *node, struct storm_addr *out);
 
 #endif

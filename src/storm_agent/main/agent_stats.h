@@ -10,7 +10,7 @@
 
 struct agent;
 
-/* The counters as JSON, in buf of size bytes, with a final \0. */
+/* Write the counters to buf as JSON, with a NUL at the end. */
 void agent_stats(struct agent *a, char *buf, size_t size);
 
 #endif
