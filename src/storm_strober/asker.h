@@ -1,8 +1,8 @@
 /*
- * asker.h - a thread that asks the nodes of the cluster domain again and again, by
- * COMPARE-AND-WRITE: which of them missed strobes (missed.h), and do held jobs stand
- * (held.h).  A question may wait for its answer, which the strober's other threads
- * must not.
+ * asker.h - a thread that asks the nodes of the cluster domain a question again
+ * and again, by COMPARE-AND-WRITE: did they miss strobes (missed.h), do held
+ * jobs stand (held.h)?  It may wait for an answer, which the strober's other
+ * threads must not.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -16,12 +16,13 @@
 #include "questions.h"
 
 struct asker {
-	pthread_mutex_t
-		lock; /* the owner's, too, for what it shares with the thread */
+	/* The file that has the asker uses the lock, too, for what it shares
+	 * with the thread. */
+	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	pthread_t thread;
 	bool running, stop;
-	uint64_t turn; /* changes with what the thread asks about */
+	uint64_t turn; /* counts changes of what the thread asks about */
 	storm_domain_t *domain;
 };
 
@@ -30,19 +31,21 @@ struct asker {
 		.lock = PTHREAD_MUTEX_INITIALIZER \
 	}
 
-/* Start the thread, which runs until asker_pause() says no.  0 or an errno. */
+/* Start the thread.  run(a) must return when asker_pause() returns false.  0 or
+ * an errno. */
 int asker_start(struct asker *a, storm_domain_t *d, void *(*run)(void *) );
-/* End it, if it runs, and wait for it, which may wait for the answer to a question.
- * Call it before the domain is destroyed. */
+/* End the thread, if it runs.  This may have to wait for the answer to a
+ * question.  Call it before the domain is destroyed. */
 void asker_stop(struct asker *a);
 
-/* Locked: what it asks about has changed; it does not pause any longer. */
+/* Locked: what the thread asks about has changed, so end its pause. */
 void asker_renew(struct asker *a);
-/* The thread: wait until then, or until `turn` is over.  False: it must end. */
+/* In the thread: pause until `until` (storm_now(), ns), or until a->turn is not
+ * `turn` any more.  False: the thread must end. */
 bool asker_pause(struct asker *a, uint64_t turn, uint64_t until);
 
-/* The thread: one question, about a variable of the domain.  arg is a struct
- * asker_question.  It fails if the thread must end. */
+/* In the thread, a questions_ask_fn: ask one question about a variable of the
+ * domain.  arg is a struct asker_question.  It fails if the thread must end. */
 struct asker_question {
 	struct asker *asker;
 	uint32_t variable;

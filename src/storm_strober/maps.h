@@ -1,7 +1,7 @@
 /*
- * maps.h - choose which of slurmctld's maps goes to the nodes next: the newest,
- * one at a time.  When a node has joined, the map that the others have is sent
- * again.
+ * maps.h - chooses which of slurmctld's maps goes to the nodes next: the
+ * newest, and only one at a time.  When a node has joined, the map that the
+ * others have is sent again.
  *
  * Pure.  Maps are malloc()ed bytes.
  *

@@ -1,7 +1,7 @@
 /*
- * questions.h - find by COMPARE-AND-WRITE of which nodes a relation holds.  While it
- * holds of all one question is enough; otherwise the set is halved (paper section
- * 2.4.3).  A node that does not answer is not asked again.
+ * questions.h - finds by COMPARE-AND-WRITE on which nodes a relation holds.  If
+ * it holds on all of them, one question is enough; otherwise the set is halved
+ * (paper section 2.4.3).  A node that does not answer is not asked again.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -11,8 +11,9 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/storm.h"
 
-/* A node that sends signs of life, and does not answer a question for so long, though
- * it is asked again four times a second at least, does not hear it. */
+/* How long a question waits, in ns.  It is repeated four times a second at
+ * least.  So a node that sends signs of life, and does not answer in this time,
+ * does not hear it. */
 #define QUESTIONS_PATIENCE (2 * STORM_SEC)
 
 /* Compare a variable of the nodes P with value, as storm_compare_and_write()
@@ -23,30 +24,32 @@ typedef enum storm_compare (*questions_ask_fn)(void *arg,
 					       uint64_t value,
 					       struct storm_outcome *out);
 
-/* Initialize what follows `mute` to zeroes; clear mute at the end. */
+/* The caller sets ask, arg and left, leaves the rest zero, and clears mute at
+ * the end. */
 struct questions {
 	questions_ask_fn ask;
 	void *arg;
-	unsigned int left;	 /* how many may be asked */
-	struct storm_idset mute; /* nodes that do not answer */
-	unsigned int asked;
+	unsigned int left;	 /* how many questions may be asked */
+	struct storm_idset mute; /* nodes that did not answer */
+	unsigned int asked;	 /* how many were asked */
 };
 
-/* Does the relation hold at all nodes of P?  1 or 0; -1: no node answers, or no
- * questions are left.  Nodes that do not answer leave P. */
+/* Does the relation hold on all nodes of P?  1 or 0; -1: no node answers, or no
+ * questions are left.  Nodes that do not answer are taken out of P. */
 int questions_is_so(struct questions *q, struct storm_idset *P,
 		    enum storm_relation rel, uint64_t value);
 
 /*
- * Of which nodes of P, which is changed, is the relation false?  Add them to *not;
- * those of which that is not known, as no questions are left, to *unknown.  Nodes that
- * do not answer are in q->mute.  0 or an error.
+ * Add to *not the nodes of P on which the relation is false; to *unknown those
+ * of which that is not known, because no questions are left.  Nodes that do not
+ * answer are in q->mute.  P is changed.  STORM_OK or an error.
  */
 int questions_find(struct questions *q, struct storm_idset *P,
 		   enum storm_relation rel, uint64_t value,
 		   struct storm_idset * not, struct storm_idset *unknown);
 
-/* The first half of P, or the second one, into the empty *out.  0 or an error. */
+/* Set *out, which must be empty, to the first half of P, or the second one.
+ * STORM_OK or STORM_ENOMEM. */
 int questions_half(const struct storm_idset *P, bool second,
 		   struct storm_idset *out);
 

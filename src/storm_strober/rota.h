@@ -1,13 +1,13 @@
 /*
- * rota.h - whose turn it is: turn a map into strobes in time (paper section
- * 2.1: the Machine Manager strobes).  Each zone goes through its cycle of
- * slots, a quantum each, at deadlines that do not drift.
+ * rota.h - decides whose turn it is: it makes strobes in time of a map (paper
+ * section 2.1: the Machine Manager strobes).  Each zone goes through its cycle
+ * of slots, a quantum each, at deadlines that do not drift.
  *
  * Maps may change more often than a cycle takes.  So that no job starves, the
  * first new slot after a change is that of the job that has waited longest.  A
  * job that runs continues to the end of its quantum.  A job that is held stands
- * from the first strobe of its map on, and waits.  When it is released it has waited
- * longest, mostly.
+ * from the first strobe of its map on, and this counts as waiting.  So when it
+ * is released it has mostly waited longest.
  *
  * Pure: the caller passes the time (ns of CLOCK_MONOTONIC), and there is no
  * I/O.  Not thread-safe.
@@ -36,26 +36,26 @@ const struct gang_map *rota_map(const struct rota *r);
 /* When rota_next() has the next strobe; STORM_NEVER: no jobs share. */
 uint64_t rota_due(const struct rota *r);
 
-/* Get the next strobe that is due; call it until it returns false: none is
- * due.  out->at: when its slot begins, if it does, else 0.  out->next: the slot
- * that is planned after that, which a change of the map or a pause may cancel.
- * out->sent is left 0. */
+/* Set *out to the next strobe that is due.  False: none is due; call it until
+ * then.  out->at: when the strobe's slot begins; 0: it has begun.  out->next:
+ * the slot that is planned after it, which a change of the map or a pause may
+ * cancel.  out->sent is left 0. */
 bool rota_next(struct rota *r, uint64_t now, struct gang_strobe *out);
 
-/* Strobe that everything runs, until rota_continue(). */
+/* Make the strobes let everything run, until rota_continue(). */
 void rota_pause(struct rota *r, uint64_t now);
 void rota_continue(struct rota *r, uint64_t now);
 
 /* The ns that job i of the map has had in its slots, over all maps. */
 uint64_t rota_given(const struct rota *r, uint32_t i, uint64_t now);
 
-/* The ns that it has stood meanwhile, out of its slots. */
+/* The ns that it has stood outside its slots, over all maps. */
 uint64_t rota_waited(const struct rota *r, uint32_t i, uint64_t now);
 
 struct rota_stats {
 	uint64_t switches; /* slots begun */
-	uint64_t repeats;
-	uint64_t late; /* quanta skipped by a late rota_next() */
+	uint64_t repeats;  /* strobes repeated */
+	uint64_t late;	   /* quanta skipped by a late rota_next() */
 };
 void rota_stats(const struct rota *r, struct rota_stats *out);
 

@@ -1,6 +1,6 @@
 /*
- * strobe_clock.h - the strober's thread that strobes: it sends all nodes whose
- * turn it is, at the times that rota.c sets.  It has a real-time priority where
+ * strobe_clock.h - the strober's thread that strobes: at the times that rota.c
+ * sets, it tells all nodes whose turn it is.  It has a real-time priority where
  * that is allowed, and waits for nothing but time.
  *
  * When slurmctld, the parent process, stops or falls silent, the strobes let
@@ -8,8 +8,9 @@
  * nothing until strobe_clock_resume().
  *
  * With a lead (StrobeLead) a slot's strobe is sent that long before the slot
- * begins, and says when that is.  All of the rota's time is so far ahead.  What
- * is not a new slot counts at once: a repeat, a new map, that everything runs.
+ * begins, and says when that is.  The rota's time is ahead by the lead.  A
+ * strobe that begins no new slot counts at once: a repeat, one of a new map,
+ * one that lets everything run.
  *
  * Times are ns of CLOCK_MONOTONIC (clock.h).  A process has one clock.  Only
  * the thread that has started it may call these functions, except those marked
@@ -69,8 +70,8 @@ void strobe_clock_pulse(uint64_t when);
 /* Are strobes sent?  There are none while no jobs share.  Any thread. */
 bool strobe_clock_is_strobing(void);
 
-/* The number of the last strobe (storm_strobe()); 0: there is none since the domain
- * was opened, or this process was away.  Any thread; never waits. */
+/* The number of the last strobe (storm_strobe()); 0: there is none since the
+ * domain was opened, or this process was away.  Any thread; never waits. */
 uint64_t strobe_clock_number(void);
 
 /* Did the thread not run for so long that another strober may own the domain?

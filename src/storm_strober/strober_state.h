@@ -1,6 +1,6 @@
 /*
- * strober_state.h - save the cluster domain's epoch and the nodes that are
- * excluded.
+ * strober_state.h - the file with the cluster domain's epoch and the nodes that
+ * are excluded.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -16,9 +16,10 @@ struct strober_saved {
 	uint32_t nexcluded;
 };
 
-/* Read the file; without one *out is all zeroes.  If it is damaged, which is
- * logged, *out has an epoch above all that the file can have had.  Free *out with
- * strober_state_clear().  Returns 0, or -1 after logging the reason. */
+/* Read the file; if there is none, *out is all zeroes.  If it is damaged, which
+ * is logged, *out has an epoch above all that the file can have had.  The
+ * caller frees *out with strober_state_clear().  Returns 0, or -1 after logging
+ * the reason. */
 int strober_state_load(const char *path, struct strober_saved *out);
 void strober_state_clear(struct strober_saved *s);
 
