@@ -891,7 +891,6 @@ int main(void)
 	TCase *c = tcase_create("files");
 
 	tcase_add_checked_fixture(c, setup, teardown);
-	tcase_set_timeout(c, 20);
 	tcase_add_test(c, test_whole);
 	tcase_add_test(c, test_can_be_executed);
 	tcase_add_test(c, test_empty_file);

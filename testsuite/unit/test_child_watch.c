@@ -379,7 +379,6 @@ int main(void)
 
 	if (!unit_has_pidfd())
 		return unit_skip(s, "pidfd_open(2) is not there");
-	tcase_set_timeout(c, 120);
 	tcase_add_checked_fixture(c, setup, teardown);
 	tcase_add_test(c, test_dies_at_once);
 	tcase_add_test(c, test_is_killed);

@@ -217,7 +217,6 @@ int main(void)
 	Suite *s = suite_create("clock_offset");
 	TCase *t = tcase_create("clock_offset");
 
-	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, test_not_before_it_is_ready, 0, unit_runs(20));
 	tcase_add_loop_test(t, test_offset_and_drift, 0, unit_runs(30));
 	tcase_add_loop_test(t, test_long_quanta, 0, unit_runs(20));

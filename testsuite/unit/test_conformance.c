@@ -1051,7 +1051,6 @@ static void world_case(Suite *s, const char *name, void (*setup)(void), int n)
 {
 	TCase *t = tcase_create(name);
 
-	tcase_set_timeout(t, 120);
 	tcase_add_checked_fixture(t, setup, nodes_teardown);
 	add(t, test_one_memory, 0, unit_runs(n));
 	add(t, test_order, 0, unit_runs(n));

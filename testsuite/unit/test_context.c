@@ -873,7 +873,6 @@ int main(void)
 	Suite *s = suite_create("context");
 	TCase *t = tcase_create("context");
 
-	tcase_set_timeout(t, 120);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_life);
 	tcase_add_test(t, test_late);

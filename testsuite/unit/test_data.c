@@ -409,7 +409,6 @@ int main(void)
 	Suite *s = suite_create("data");
 	TCase *t = tcase_create("data");
 
-	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, test_batches, 0, unit_runs(40));
 	tcase_add_loop_test(t, test_forged_in_the_middle, 0, 16);
 	tcase_add_loop_test(t, test_not_moved, 0, 16);

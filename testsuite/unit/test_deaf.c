@@ -363,7 +363,6 @@ int main(void)
 	Suite *s = suite_create("deaf");
 	TCase *t = tcase_create("deaf");
 
-	tcase_set_timeout(t, 120);
 	tcase_add_test(t, test_all_hear);
 	tcase_add_test(t, test_one_is_deaf);
 	tcase_add_test(t, test_a_moment);

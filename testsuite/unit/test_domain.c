@@ -280,7 +280,6 @@ int main(void)
 	Suite *s = suite_create("domain");
 	TCase *t = tcase_create("domain");
 
-	tcase_set_timeout(t, 20);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_thresholds);
 	tcase_add_test(t, test_before_open);

@@ -158,7 +158,6 @@ int main(void)
 	Suite *s = suite_create("exchange");
 	TCase *t = tcase_create("exchange");
 
-	tcase_set_timeout(t, 120);
 	tcase_add_test(t, test_crown);
 	tcase_add_test(t, test_clique);
 	tcase_add_loop_test(t, test_random, 0, unit_runs(30));

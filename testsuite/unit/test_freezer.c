@@ -750,7 +750,6 @@ int main(void)
 	Suite *s = suite_create("freezer");
 	TCase *t = tcase_create("freezer");
 
-	tcase_set_timeout(t, 120);
 	tcase_add_test(t, test_names);
 	tcase_add_test(t, test_fill);
 	tcase_add_test(t, test_group_goes_meanwhile);

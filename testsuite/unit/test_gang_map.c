@@ -370,7 +370,6 @@ int main(void)
 	Suite *s = suite_create("gang_map");
 	TCase *t = tcase_create("gang_map");
 
-	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, test_round_trip, 0, unit_runs(100));
 	tcase_add_loop_test(t, test_mutants, 0, unit_runs(20));
 	tcase_add_test(t, test_bounds);

@@ -843,7 +843,6 @@ int main(void)
 	Suite *s = suite_create("gang_step");
 	TCase *t = tcase_create("gang_step");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_record);
 	tcase_add_test(t, test_no_record);

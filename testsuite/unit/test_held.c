@@ -189,7 +189,6 @@ int main(void)
 	Suite *s = suite_create("held");
 	TCase *t = tcase_create("held");
 
-	tcase_set_timeout(t, 120);
 	tcase_add_test(t, test_rounds);
 	tcase_add_loop_test(t, test_random, 0, unit_runs(40));
 	tcase_add_test(t, test_nodes);

@@ -876,7 +876,6 @@ int main(void)
 	Suite *s = suite_create("hostile");
 	TCase *t = tcase_create("hostile");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, test_version);
 	tcase_add_test(t, test_excluded);
 	tcase_add_test(t, test_asked_for_nothing);

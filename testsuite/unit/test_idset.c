@@ -216,7 +216,6 @@ int main(void)
 	Suite *s = suite_create("idset");
 	TCase *t = tcase_create("sets");
 
-	tcase_set_timeout(t, 20);
 	tcase_add_test(t, test_empty);
 	tcase_add_test(t, test_everything);
 	tcase_add_test(t, test_many);

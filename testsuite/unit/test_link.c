@@ -150,7 +150,6 @@ int main(void)
 	Suite *s = suite_create("link");
 	TCase *t = tcase_create("link");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, test_many, 0, unit_runs(3));
 	tcase_add_test(t, test_another_life);

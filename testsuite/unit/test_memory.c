@@ -394,7 +394,6 @@ int main(void)
 	Suite *s = suite_create("memory");
 	TCase *t = tcase_create("memory");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, test_sessions_are_small);
 	tcase_add_test(t, test_sessions_of_a_user);
 	tcase_add_test(t, test_memory_of_a_user);

@@ -598,7 +598,6 @@ int main(void)
 	Suite *s = suite_create("node");
 	TCase *t = tcase_create("node");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, nodes_setup, nodes_teardown);
 	tcase_add_test(t, test_segment);
 	tcase_add_test(t, test_message);

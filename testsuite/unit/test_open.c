@@ -1030,7 +1030,6 @@ int main(void)
 	Suite *s = suite_create("open");
 	TCase *t = tcase_create("open");
 
-	tcase_set_timeout(t, 20);
 	tcase_add_checked_fixture(t, setup, NULL);
 	tcase_add_test(t, test_golden);
 	tcase_add_loop_test(t, test_roundtrip, 0, unit_runs(50));

@@ -235,7 +235,6 @@ int main(void)
 	Suite *s = suite_create("queue");
 	TCase *t = tcase_create("queue");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, nodes_setup, nodes_teardown);
 	tcase_add_test(t, test_full);
 	tcase_add_loop_test(t, test_stream, 0, 4);

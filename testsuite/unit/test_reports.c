@@ -515,7 +515,6 @@ int main(void)
 	Suite *s = suite_create("reports");
 	TCase *t = tcase_create("sets");
 
-	tcase_set_timeout(t, 20);
 	tcase_add_test(t, test_golden);
 	tcase_add_loop_test(t, test_any_order, 0, unit_runs(100));
 	tcase_add_loop_test(t, test_fresh, 0, unit_runs(20));
@@ -524,7 +523,6 @@ int main(void)
 	tcase_add_test(t, test_too_big);
 	suite_add_tcase(s, t);
 	t = tcase_create("parts");
-	tcase_set_timeout(t, 20);
 	tcase_add_loop_test(t, test_parts, 0, unit_runs(50));
 	tcase_add_test(t, test_versions);
 	tcase_add_test(t, test_hostile_parts);

@@ -378,7 +378,6 @@ int main(void)
 	Suite *s = suite_create("rota");
 	TCase *t = tcase_create("rota");
 
-	tcase_set_timeout(t, 120);
 	tcase_add_test(t, test_cycle);
 	tcase_add_test(t, test_late);
 	tcase_add_test(t, test_repeats);

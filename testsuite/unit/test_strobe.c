@@ -599,7 +599,6 @@ static Suite *strobe_suite(bool network)
 	if (!network)
 		return s;
 	t = tcase_create("socket");
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, test_steer, 0, 2);
 	tcase_add_loop_test(t, test_other_datagrams, 0, 2);

@@ -210,7 +210,6 @@ int main(void)
 	TCase *t = tcase_create("strober_state");
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 120);
 	tcase_add_test(t, test_round_trip);
 	tcase_add_test(t, test_damaged);
 	tcase_add_test(t, test_version_1);

@@ -217,7 +217,6 @@ int main(void)
 	Suite *s = suite_create("tree");
 	TCase *t = tcase_create("tree");
 
-	tcase_set_timeout(t, 20);
 	tcase_add_test(t, test_known);
 	tcase_add_test(t, test_all_gone);
 	tcase_add_loop_test(t, test_random, 0, unit_runs(60));

@@ -1021,7 +1021,6 @@ int main(void)
 	Suite *s = suite_create("turns");
 	TCase *c = tcase_create("turns");
 
-	tcase_set_timeout(c, 120);
 	tcase_add_test(c, test_turns);
 	tcase_add_test(c, test_silence);
 	tcase_add_test(c, test_unknown_map);

@@ -514,7 +514,6 @@ int main(void)
 		fprintf(stderr, "there is no recording: %s\n", pattern);
 		return 1;
 	}
-	tcase_set_timeout(c, 120);
 	tcase_add_loop_test(c, test_replay, 0, (int) recordings.gl_pathc);
 	suite_add_tcase(s, c);
 	return unit_main(s);

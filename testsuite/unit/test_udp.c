@@ -1624,7 +1624,6 @@ static Suite *udp_suite(void)
 	Suite *s = suite_create("udp");
 	TCase *t = tcase_create("datagrams");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_unicast_both_ways);
 	tcase_add_test(t, test_multicast);
@@ -1645,7 +1644,6 @@ static Suite *udp_suite(void)
 	suite_add_tcase(s, t);
 
 	t = tcase_create("streams");
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_stream);
 	tcase_add_test(t, test_many_streams);
@@ -1673,7 +1671,6 @@ static Suite *udp_suite(void)
 	suite_add_tcase(s, t);
 
 	t = tcase_create("set-up");
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_port_is_ours);
 	tcase_add_test(t, test_port_is_kept);
