@@ -33,7 +33,7 @@ struct freezer *freezer_open(enum freezer_kind kind, const char *group,
 	f->ops = ops;
 	f->kind = kind;
 	f->root = root;
-	f->dir = f->state = f->stat = f->idle = -1;
+	f->dir = f->state = f->stat = f->idle = f->shares = -1;
 	err = ops->open(f, group);
 	if (!err)
 		return f;
@@ -49,6 +49,8 @@ void freezer_drop(struct freezer *f)
 	f->ops->close(f);
 	if (f->idle >= 0)
 		close(f->idle);
+	if (f->shares >= 0)
+		close(f->shares);
 	free(f);
 }
 

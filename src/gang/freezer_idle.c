@@ -14,20 +14,27 @@
 #include "freezer_private.h"
 
 #define CPU_IDLE "cpu.idle"
-#define SHARES 1024	  /* of one CPU, as the kernel gives a thread */
-#define SHARES_MAX 262144 /* the kernel's own limit */
+#define CPU_SHARES "cpu.shares" /* version 1 only: then it is ours */
+#define SHARES 1024		/* of one CPU, as the kernel gives a thread */
+#define SHARES_MAX 262144	/* the kernel's own limit */
 
 /* -------------------------------------------------------------- the host --- */
 
 /* As many shares as threads on all CPUs would have: a group has the shares of one
  * thread, else. */
-static void freezer_idle_weigh(const char *group)
+static void freezer_idle_shares(char (*text)[32])
 {
 	long n = sysconf(_SC_NPROCESSORS_ONLN) * SHARES;
+
+	snprintf(*text, sizeof(*text), "%ld", n < SHARES_MAX ? n : SHARES_MAX);
+}
+
+static void freezer_idle_weigh(const char *group)
+{
 	char text[32];
 
-	snprintf(text, sizeof(text), "%ld", n < SHARES_MAX ? n : SHARES_MAX);
-	freezer_group_write(group, "cpu.shares", text);
+	freezer_idle_shares(&text);
+	freezer_group_write(group, CPU_SHARES, text);
 }
 
 static int freezer_idle_has_file(const char *group)
@@ -153,13 +160,22 @@ int freezer_open_idle(struct freezer *f, const char *idle)
 	if (err)
 		return err;
 	f->idle = open(file, O_WRONLY | O_CLOEXEC);
-	return f->idle < 0 ? errno : 0;
+	if (f->idle < 0)
+		return errno;
+	if (!freezer_path(&file, idle, CPU_SHARES))
+		f->shares = open(file, O_WRONLY | O_CLOEXEC);
+	freezer_idle_shares(&f->share);
+	return 0;
 }
 
+/* The kernel gives a group that is idle no more the shares of one thread. */
 int freezer_set_idle(struct freezer *f, bool on)
 {
 	if (pwrite(f->idle, on ? "1" : "0", 1, 0) < 0)
 		return errno;
+	/* if that fails it has less beside foreign load, and that is all */
+	if (!on && f->shares >= 0)
+		(void) !pwrite(f->shares, f->share, strlen(f->share), 0);
 	f->idled = on;
 	return 0;
 }

@@ -52,6 +52,8 @@ struct freezer {
 	bool fills;
 	bool idled; /* its cpu.idle is 1 */
 	int idle;   /* the descriptor of cpu.idle; -1: none */
+	int shares; /* of cpu.shares, which is then this: */
+	char share[32];
 	pid_t root;
 	/* freezer_group.c */
 	int dir;   /* descriptors, or -1: of the group */

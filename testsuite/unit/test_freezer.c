@@ -543,17 +543,33 @@ static bool gives_way(const char *idle)
 	return c == '1';
 }
 
+/* Of a group of version 1; 0: it has none. */
+static long shares(const char *idle)
+{
+	char path[PATH_MAX + 32];
+	long n = 0;
+	FILE *s;
+
+	snprintf(path, sizeof(path), "%s/cpu.shares", idle);
+	s = fopen(path, "r");
+	if (s)
+		must(fscanf(s, "%ld", &n) == 1 && !fclose(s));
+	return n;
+}
+
 /* It runs as a filler, and then as before: by its own freezer, and by that of a guard
  * that knows nothing of it. */
 START_TEST(test_fill)
 {
 	char idle[PATH_MAX] = "";
 	struct freezer *guard;
+	long had;
 
 	if (!begin(FREEZER_V2))
 		return;
 	must(!freezer_can_fill(f));
 	if (begin_idle(&idle)) {
+		had = shares(idle);
 		must(freezer_can_fill(f) && !gives_way(idle));
 		must(stopped(ORPHAN));
 		must(!freezer_fill(f) && freezer_fills(f) && freezer_held(f));
@@ -561,6 +577,7 @@ START_TEST(test_fill)
 		must(all_run(ORPHAN));
 		must(!freezer_continue(f, false) && !freezer_held(f));
 		must(!gives_way(idle) && all_run(ORPHAN));
+		must(shares(idle) == had); /* the kernel forgets them */
 		/* a filler stops as well, and goes on as if it had not filled */
 		must(stopped(ORPHAN) && !freezer_fill(f) && stopped(ORPHAN));
 		must(!freezer_fills(f));
