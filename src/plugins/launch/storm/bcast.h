@@ -16,32 +16,32 @@
 #define LAUNCH_OTHERWISE "falling back to Slurm's standard launch"
 
 struct step_cast {
-	/* Given. */
+	/* The caller sets these. */
 	const struct storm_conf *conf;
 	struct step_domain_conf sdc; /* without sbcast_cred; a job_id of
 					   NO_VAL: the credential's */
 	const char *otherwise;	     /* LAUNCH_OTHERWISE or the like */
 	struct storm_record *rec;
-	const bool *abort; /* NULL, or set by another thread or a
-					   signal handler to cancel */
-	bool bar;	   /* show a progress bar (progress.h) */
-	/* Given or made: an open domain over the credential's nodes.  The
+	/* Another thread or a signal handler sets it to cancel; may be NULL. */
+	const bool *abort;
+	bool bar; /* show a progress bar (progress.h) */
+	/* An open domain over the credential's nodes; NULL: it is made.  The
 	 * caller destroys it, also after a failure. */
 	struct step_domain *domain;
-	/* Made: why Slurm's own broadcast was used (xfree); NULL: it was
+	/* The result: why Slurm's own broadcast was used (xfree); NULL: it was
 	 * not. */
 	char *fallback;
 };
 
 /*
- * Slurm's bcast_file() with the same parameters and result; STORM sends the
- * data.  If STORM cannot start, Fallback of storm.conf decides whether Slurm
- * sends the file.  One broadcast at a time: other callers wait.
+ * Broadcast a file, with the parameters and the result of Slurm's bcast_file();
+ * STORM sends the data.  If STORM cannot start, Fallback of storm.conf decides
+ * whether Slurm sends the file.  One broadcast at a time: other callers wait.
  */
 int storm_bcast(struct step_cast *cast, struct bcast_parameters *params);
 
-/* One warning for each command, further ones at -v: the components of a
- * heterogeneous step fail for the same reason.  Any thread. */
+/* Warn once in a command, and log further warnings at -v, because the
+ * components of a heterogeneous step fail for the same reason.  Any thread. */
 void storm_warn_once(const char *why, const char *otherwise);
 
 /*
@@ -70,10 +70,10 @@ bool stock_bcast_source_failed(void);
 sbcast_cred_t *stock_bcast_cred(void);
 uint32_t stock_bcast_job(void);
 list_t *storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout);
-/* Does STORM send the file that Slurm's code goes through? */
+/* Does STORM send the file that Slurm's code reads now? */
 bool storm_bcast_sends(void);
-/* Has bcast.c logged the failure of the nodes already?  Then Slurm's line for
- * each of them is at -v. */
+/* Has bcast.c logged already which nodes failed?  Then Slurm's line for each of
+ * them is logged at -v only. */
 bool storm_bcast_told(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * known_check.h - see whether nodes that could not be reached can be reached again,
- * while Slurm serves the command.
+ * known_check.h - checks, while Slurm serves the command, whether nodes that
+ * could not be reached can be reached again.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,9 +9,10 @@
 
 #include "src/libstorm/storm.h"
 
-/* Try the nodes of dc, in Slurm's list, in a domain of its own, beside all else, if
- * that is due.  end: forget them if they can be reached; before the command ends.
- * One at a time in a process.  Any thread. */
+/* If a check is due, try the nodes of dc in a domain of its own, in the
+ * background.  nodelist: the same nodes in Slurm's form.  end(), before the
+ * command ends: forget the nodes if they can be reached.  One check at a time
+ * in a process.  Any thread. */
 void known_check_begin(const struct storm_domain_conf *dc,
 		       const char *nodelist);
 void known_check_end(void);

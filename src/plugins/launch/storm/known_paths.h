@@ -1,6 +1,7 @@
 /*
- * known_paths.h - nodes that this user's commands could not reach from this host
- * some minutes ago: the next command goes round them at once.
+ * known_paths.h - remembers, for some minutes, nodes that this user's commands
+ * could not reach from this host, so that Slurm serves the next command at
+ * once.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,7 +10,7 @@
 
 #include "src/libstorm/storm.h"
 
-/* A fault of libstorm's, of the path between two nodes. */
+/* A path between two nodes, and the fault that libstorm had of it. */
 struct known_path {
 	long since; /* s, realtime */
 	int why, sys;
@@ -18,15 +19,17 @@ struct known_path {
 	char from[STORM_NAME_MAX + 1]; /* the other end; "-": this host */
 };
 
-/* Those that are known (xfree); returns how many. */
+/* Set *out to the paths that are known (xfree).  Returns how many there are. */
 uint32_t known_paths_load(struct known_path **out);
 void known_paths_add(const struct known_path *k, uint32_t count);
 
-/* Is any known, and no check due? */
+/* Is any path known, while no check is due? */
 bool known_paths_certain(void);
-/* True: it is time for a check, and nobody else takes it. */
+/* Is it time for a check?  True: the caller makes it, and no other command
+ * does. */
 bool known_paths_take_check(void);
-/* All of these, in Slurm's list, can be reached. */
+/* All nodes of this list, in Slurm's form, can be reached: forget their
+ * paths. */
 void known_paths_forget(const char *nodelist);
 
 #endif

@@ -2,10 +2,10 @@
  * launch_module.h - libexec/slurm-storm/launch_module.so: STORM's launch, with
  * libstorm and OpenSSL inside.  srun loads it when it needs it.
  *
- * A step without a file on few nodes (LaunchNodes) is launched by Slurm, which has
- * less to do for it, and srun loads nothing.  Nor does it for a step without a file
- * of whose nodes one could not be reached shortly before (known_paths.h).  For any other step a thread loads the
- * module while slurmctld creates the step.
+ * Slurm launches a step without a file on few nodes (LaunchNodes), because it
+ * has less to do for it, and one with a node that could not be reached shortly
+ * before (known_paths.h).  For these srun loads nothing.  For any other step a
+ * thread loads the module while slurmctld creates the step.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -17,10 +17,10 @@
 #include "launch_step.h"
 #include "step_launch.h"
 
-/* The functions of launch_step.h, session.h, step_launch.h and bcast.h by these
- * names. */
+/* The functions of launch_step.h, session.h, step_launch.h and bcast.h, whose
+ * comments hold here. */
 struct launch_module {
-	const char *version; /* PACKAGE_VERSION: of the same installation */
+	const char *version; /* PACKAGE_VERSION, which must be ours */
 	void (*prepare)(void);
 	char *(*not_served)(const char *what);
 	struct storm_session *(*begin)(const srun_job_t *job, uint64_t start,
@@ -50,17 +50,20 @@ struct launch_module {
 /* What launch_module.so exports. */
 extern const struct launch_module storm_launch_module;
 
-/* May the step have LaunchNodes nodes, or a file?  Before it is created. */
+/* May the step need the module: has it LaunchNodes nodes, or a file?  Called
+ * before it is created. */
 bool launch_module_needed(const srun_job_t *job, const slurm_opt_t *opt_local);
-/* Begin to load it, in a thread.  srun's own thread calls all of these. */
+/* Begin to load the module, in a thread.  srun's own thread calls all of
+ * these. */
 void launch_module_load(void);
-/* Wait until it is loaded.  NULL: it cannot be loaded, which was logged, and
- * Slurm launches all steps. */
+/* Wait until the module is loaded, and return it.  NULL: it cannot be loaded,
+ * which was logged, and Slurm launches all steps. */
 const struct launch_module *launch_module_get(void);
-/* It, if a step of this srun began with launch_module_begin(); else NULL. */
+/* The module, if a step of this srun began with launch_module_begin(); else
+ * NULL. */
 const struct launch_module *launch_module_used(void);
-/* launch_step_begin() in it, for a step that was created.  NULL: Slurm launches
- * this step, and nothing is to be written of it. */
+/* Call the module's launch_step_begin() for a step that was created.  NULL:
+ * Slurm launches the step, and it has no timeline. */
 struct storm_session *launch_module_begin(const srun_job_t *job,
 					  const slurm_opt_t *opt_local,
 					  uint64_t start,

@@ -10,21 +10,22 @@
 
 #include "launch_step.h"
 
-/* spank_storm calls it, and knows by its name that it is in this srun.  False:
- * Slurm launches. */
+/* Say whether STORM launches; false: Slurm does.  spank_storm calls it, and
+ * knows by this name that it runs in this srun. */
 __attribute__((visibility("default"))) void storm_srun_serve(bool storm);
 
 /* srun is about to create a step. */
 void launch_srun_creates(const srun_job_t *job, const slurm_opt_t *opt_local);
-/* srun has created a step; start: ns, storm_now(), before that. */
+/* srun has created a step.  start: the time just before that (storm_now(),
+ * ns). */
 void launch_srun_created(const srun_job_t *job, const slurm_opt_t *opt_local,
 			 uint64_t start);
-/* srun has created a step which STORM cannot launch because of this option. */
+/* srun has created a step that STORM cannot launch because of this option. */
 void launch_srun_not_served(const char *option);
 /* Before srun prints the tasks' states, or forwards a signal to them. */
 void launch_srun_before_status(void);
 void launch_srun_before_signal(int signal);
-/* What forwards srun's signals: ours, and Slurm's. */
+/* The functions that forward srun's signals: ours, and Slurm's. */
 struct launch_srun_signals {
 	void (*ours)(int signal);
 	void (*stock)(int signal);

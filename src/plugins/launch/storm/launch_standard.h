@@ -12,7 +12,8 @@
 #include "src/common/slurm_opt.h"
 #include "src/srun/libsrun/launch.h"
 
-/* Its operations; the caller passes on what it gets, and looks into nothing. */
+/* The plugin's operations.  The caller passes arguments on, and reads none of
+ * them. */
 struct launch_standard {
 	int (*setup_srun_opt)(char **rest, slurm_opt_t *opt_local);
 	int (*multi_prog_verify)(int command_pos, slurm_opt_t *opt_local);
@@ -31,11 +32,11 @@ struct launch_standard {
 	void (*fwd_signal)(int signal);
 };
 
-/* Load it.  NULL: there is none, which was logged. */
+/* Load the plugin.  NULL: there is none, which was logged. */
 const struct launch_standard *launch_standard_load(void);
 
-/* Let srun call its launch type "launch/slurm": it makes the table of processes,
- * which the plugin needs, only for that name. */
+/* Change srun's launch type to "launch/slurm".  Only for that name srun makes
+ * the table of processes that the plugin needs. */
 void launch_standard_rename(void);
 
 #endif

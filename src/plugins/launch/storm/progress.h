@@ -1,6 +1,7 @@
 /*
- * progress.h - what a user sees of a transfer that takes long: a bar on a
- * terminal, or a warning if it stands.  Either names the nodes that hold it up.
+ * progress.h - shows the user a transfer that takes long: by a bar on a
+ * terminal, and by a warning if it stands still.  Both name the nodes that hold
+ * it up.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -17,14 +18,15 @@ struct progress {
 	uint64_t size, done, begun, moved_at;
 };
 
-/* stderr is a terminal, and messages on it are those of no -v and no -Q. */
+/* Is stderr a terminal, on which srun logs as without -v and -Q? */
 bool progress_has_terminal(void);
 
-/* path is borrowed until progress_end(). */
+/* A transfer of size bytes begins.  path must stay until progress_end(). */
 void progress_begin(struct progress *p, const char *path, uint64_t size);
-/* So many bytes are everywhere.  slow: nodes that have the least, or NULL. */
+/* So many bytes have been written on all nodes.  slow: the nodes that have
+ * least, or NULL. */
 void progress_show(struct progress *p, uint64_t done, const char *slow);
-/* Leave the bar, if there is one, as it is; all of size: show that first. */
+/* The transfer has ended.  complete: show all of it as done before. */
 void progress_end(struct progress *p, bool complete);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * replay.h - slurmd refuses a launch that was delivered again.
+ * replay.h - tells whether slurmd refused a launch only because it was
+ * delivered twice.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -8,9 +9,9 @@
 
 #include "session.h"
 
-/* slurmd of this node answers rc to a credential that it may have taken
- * before.  True: it has, and the step was launched there.  May ask the node
- * until then (ns, storm_now()). */
+/* slurmd of this node has answered rc to a credential that it may have taken
+ * before.  True: it has, and the step was launched there.  May ask the node,
+ * and wait for it until `until` (storm_now(), ns). */
 bool launch_replay_is(struct storm_session *s, const char *node, uint32_t rc,
 		      uint64_t until);
 

@@ -1,6 +1,6 @@
 /*
- * report.h - the nodes' reports of a step's tasks, from the domain's thread to
- * srun's handlers.
+ * report.h - carries the nodes' reports about a step's tasks from the domain's
+ * thread to srun's handlers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

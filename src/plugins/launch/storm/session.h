@@ -29,7 +29,7 @@ struct storm_session {
 	bool no_stdio;	   /* -i none -o none -e none */
 	char *libdir;	   /* directory of --send-libs on the nodes */
 	char *fallback;	   /* why Slurm launches it; NULL: STORM does */
-	bool few;	   /* then: it is meant so, and no fallback */
+	bool few;	   /* Slurm launches it as LaunchNodes says */
 	bool abort;	   /* the user has cancelled */
 	uint64_t abort_at; /* ns, storm_now() */
 	struct storm_record rec;
@@ -43,7 +43,8 @@ struct storm_session {
 	pthread_cond_t cond;	    /* an answer, a fault, or abort */
 	struct storm_fault *faults; /* nodes that left the domain */
 	uint32_t nfaults;
-	/* By node of the domain: the launch message.  NULL: not sent yet. */
+	/* The nodes' answers to the launch message, by node of the domain.
+	 * NULL: it is not sent yet. */
 	uint8_t *answer; /* enum storm_answer */
 	uint32_t *answer_rc;
 	uint32_t nanswers; /* size of both */
@@ -58,8 +59,9 @@ struct storm_session {
 
 enum storm_answer { ANSWER_NONE, ANSWER_CAME, ANSWER_LOST };
 
-/* The process's storm.conf, loaded once.  *why (not owned): why it cannot be
- * used, or NULL; the defaults are returned in that case.  Any thread. */
+/* The process's storm.conf, loaded once.  If it cannot be used, the defaults
+ * are returned, and *why, which stays the callee's, is the reason; else *why is
+ * NULL.  Any thread. */
 const struct storm_conf *storm_session_conf(const char **why);
 
 /* find returns NULL if there is none; close takes NULL.  Call
@@ -70,29 +72,32 @@ void storm_session_close(struct storm_session *s);
 
 /* The user cancels: set abort in all sessions.  Any thread. */
 void storm_session_abort_all(void);
-/* After the user has cancelled, a launch that makes progress is finished:
- * Slurm's launcher then kills the tasks.  True: it hangs, stop waiting. */
+/* Has the user cancelled, and does the launch hang?  True: stop waiting.  A
+ * launch that makes progress is finished, and then Slurm's launcher kills the
+ * tasks. */
 bool storm_session_gave_up(const struct storm_session *s);
 
 /*
- * Before srun acts on a signal: wait, at most 0.5 s, for the reports of starts
- * that are under way.  They take a few milliseconds longer than Slurm's own
- * messages.  The effect of a signal, and srun's lines about the tasks, depend
- * on them.  Does not wait for steps that STORM does not launch, or not yet.
+ * Wait, at most 0.5 s, for the reports of starts that are under way, before
+ * srun acts on a signal.  The effect of the signal, and srun's lines about the
+ * tasks, depend on them, and they take a few milliseconds longer than Slurm's
+ * own messages.  Waits for no step that STORM does not launch, or does not
+ * launch yet.
  */
 void storm_session_await_starts(void);
 
-/* Callbacks of the domain's thread: slurmds' answers to the launch message, as
- * agents report them; waits for turns; the loss of a node. */
+/* The domain's thread calls these.  Slurmds have answered the launch message,
+ * as agents report. */
 void storm_session_delivered(struct storm_session *s,
 			     const struct storm_report *r);
-/* On a node tasks have waited for their job's turn until now. */
+/* On a node tasks have waited so many ms for their job's turn. */
 void storm_session_slot(struct storm_session *s, uint32_t ms);
+/* A node is lost. */
 void storm_session_fault(struct storm_session *s, const struct storm_fault *f);
 /* Expect answers of so many nodes; before the launch message is given to
  * libstorm. */
 void storm_session_expect(struct storm_session *s, uint32_t nodes);
-/* Record the domain's counters, then destroy it.  No domain is allowed. */
+/* Record the domain's counters, then destroy it, if there is one. */
 void storm_session_drop_domain(struct storm_session *s);
 
 #endif

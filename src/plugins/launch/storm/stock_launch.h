@@ -30,7 +30,8 @@ int stock_step_terminate(void);
 void stock_print_status(void);
 void stock_fwd_signal(int signal);
 
-/* By STORM if it launches a step of this srun; otherwise Slurm's own. */
+/* Slurm's functions of step_launch.c; STORM's, if it launches a step of this
+ * srun. */
 int stock_calls_launch(slurm_step_ctx_t *ctx,
 		       const slurm_step_launch_params_t *params,
 		       const slurm_step_launch_callbacks_t *callbacks);

@@ -21,7 +21,7 @@ enum launch_phase {
 	LAUNCH_PHASE_WRITE,
 	LAUNCH_PHASE_VERIFY,
 	LAUNCH_PHASE_EXEC,
-	LAUNCH_PHASE_SLOT, /* within the two around it */
+	LAUNCH_PHASE_SLOT, /* it lies within EXEC and RUN */
 	LAUNCH_PHASE_RUN,
 	LAUNCH_PHASE_EXIT,
 	LAUNCH_PHASES
@@ -42,19 +42,20 @@ struct storm_record {
 	struct storm_span phase[LAUNCH_PHASES];
 	struct storm_transfer *transfers, **transfers_end;
 	bool launched;		  /* STORM launched the tasks */
-	char *fallback;		  /* why not STORM (owned); or NULL */
+	char *fallback;		  /* why STORM did not (owned); or NULL */
 	uint32_t resent;	  /* nodes whose launch message was
 					   resent by TCP */
 	struct storm_stats stats; /* sum of all domains */
 	bool any_domain;
 };
 
-/* command is not copied.  _clear frees what the record owns. */
+/* Begin a record; command is not copied.  clear() frees what the record
+ * owns. */
 void storm_record_init(struct storm_record *rec, const char *command);
 void storm_record_clear(struct storm_record *rec);
 
-/* Add a finished transfer; path (copied) NULL: the launch message.  The first
- * transfer's phases become the record's. */
+/* Add a transfer that has ended.  path is copied; NULL: it was the launch
+ * message.  The phases of the first transfer become the record's. */
 void storm_record_transfer(struct storm_record *rec, const char *path,
 			   uint64_t bytes, const storm_domain_t *d);
 
