@@ -1,6 +1,6 @@
 /*
- * checks.h - check that slurm.conf suits gang scheduling: log what prevents
- * sched/storm from running, and what is probably a mistake.
+ * checks.h - checks that slurm.conf suits gang scheduling, and logs what
+ * prevents it and what is probably a mistake.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -13,11 +13,11 @@
 
 #include "src/storm_common/storm_conf.h"
 
-/* The reason why slurm.conf makes gang scheduling impossible, with its remedy:
- * a constant string.  NULL: gang scheduling is possible. */
+/* A constant string: why slurm.conf makes gang scheduling impossible, and the
+ * remedy.  NULL: it is possible. */
 const char *checks_refusal(void);
 
-/* Log, with remedies, what is wrong with each gang partition, and what
+/* Log what is wrong with each gang partition, with its remedy, and what
  * checks_refusal() returns.  Takes slurmctld's read locks. */
 void checks_warn(const struct storm_gang_conf *conf);
 

@@ -25,10 +25,11 @@
  * up() once, when it begins.  Returns SLURM_SUCCESS or SLURM_ERROR; errors are
  * logged. */
 int gang_start(const struct storm_gang_conf *conf, void (*up)(void));
-/* Stop both and wait for them.  Does nothing if they were not started. */
+/* Stop both, and wait for their ends.  Does nothing if they were not
+ * started. */
 void gang_stop(void);
-/* Use the new settings, which are copied.  The thread then logs what is wrong
- * with storm.conf and slurm.conf, once nodes and partitions are complete. */
+/* Use the new settings, which are copied.  Once nodes and partitions are
+ * complete, the thread logs what is wrong with storm.conf and slurm.conf. */
 void gang_reconfig(const struct storm_gang_conf *conf);
 
 #endif

@@ -14,7 +14,7 @@
 #include "src/libstorm/storm.h"
 #include "src/storm_common/storm_conf.h"
 
-/* s, less a part of one, until a resumed job takes turns. */
+/* A resumed job takes turns after so many s, or a fraction of a second less. */
 #define SNAPSHOT_RESUME 2
 
 struct snapshot_zone {
@@ -35,12 +35,11 @@ struct snapshot_node {
 
 struct snapshot_job {
 	uint32_t job_id;
-	uint64_t gang; /* shared by the components of a
-					   heterogeneous job */
+	uint64_t gang; /* the components of a heterogeneous job share it */
 	uint32_t zone;
 	uint32_t weight;	    /* of its turns: matrix.h */
-	bool held;		    /* it has none */
-	bool by_admin;		    /* held: an administrator has said so */
+	bool held;		    /* it gets no turns */
+	bool by_admin;		    /* an administrator holds it */
 	struct storm_idset columns; /* of the zone */
 	struct storm_idset nodes;   /* of the domain */
 };
@@ -54,8 +53,9 @@ struct snapshot {
 	uint32_t njobs;
 };
 
-/* Takes slurmctld's read locks for a moment (snapshot_take.c).  The caller
- * frees *out with snapshot_clear().  False: out of memory, *out is empty. */
+/* Copy what slurmctld knows now.  Takes its read locks for a moment
+ * (snapshot_take.c).  The caller frees *out with snapshot_clear().  False: out
+ * of memory, and *out is empty. */
 bool snapshot_take(const struct storm_gang_conf *conf, struct snapshot *out);
 
 /* snapshot.c */

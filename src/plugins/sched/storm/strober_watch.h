@@ -1,6 +1,6 @@
 /*
- * strober_watch.h - slurmctld's side of the strober: run it, watch it, and send
- * it the nodes and the newest map.
+ * strober_watch.h - slurmctld's side of the strober: runs it, watches it, and
+ * sends it the nodes and the newest map.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -20,13 +20,14 @@ int strober_watch_start(void);
  * the nodes to let everything run. */
 void strober_watch_stop(void);
 
-/* A strober that has refused storm.conf starts again at once. */
+/* storm.conf was read again: start a strober that has refused it at once. */
 void strober_watch_retry(void);
 
 /*
- * Send the strober the names and places of the domain's nodes, each with its NUL,
- * and a packed map of these nodes.  Both are xmalloc()ed and taken over.  names NULL:
- * the nodes have not changed.  Any thread; never waits for the strober.
+ * Send the strober the names and places of the domain's nodes, each with its
+ * NUL, and a packed map of these nodes.  Both are xmalloc()ed and taken over.
+ * names NULL: the nodes have not changed.  Any thread; never waits for the
+ * strober.
  */
 void strober_watch_tell(char *names, size_t names_len, void *map,
 			size_t map_len);
@@ -45,17 +46,19 @@ uint32_t strober_watch_given(struct strober_given **given);
 bool strober_watch_missed(uint64_t *out, uint32_t nodes);
 
 /*
- * The nodes that are out of gang scheduling, ascending, of a domain of so many.
- * The caller frees *out with xfree().  *mute: the strober has not reported for a
- * while, so all nodes are out.  Any thread.
+ * Set *out to the nodes that are out of gang scheduling, ascending, in a domain
+ * of so many; the caller frees it with xfree().  Returns how many there are.
+ * *mute: the strober has not reported for a while, so all nodes are out.  Any
+ * thread.
  */
 uint32_t strober_watch_outside(struct strober_outside **out, uint32_t nodes,
 			       bool *mute);
 
 /*
- * What the strober knows of held jobs (STROBER_HELD), of a domain of so many nodes:
- * *force and *proof; both 0 if there is no strober, or it is silent.  loose[] is by
- * node, false at first.  Any thread.
+ * Get what the strober knows of held jobs (STROBER_HELD), in a domain of so
+ * many nodes.  *force, *proof: both are 0 if there is no strober, or it is
+ * silent.  loose[], by node: false before the call; set for nodes where held
+ * jobs may run.  Any thread.
  */
 void strober_watch_held(uint64_t *force, uint64_t *proof, bool *loose,
 			uint32_t nodes);

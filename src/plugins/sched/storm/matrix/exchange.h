@@ -1,7 +1,7 @@
 /*
- * exchange.h - spare a row of jobs, of which some cannot share a row.  This is
- * to colour a graph with one colour less.  It exchanges jobs between two rows
- * (Kempe chains), so that most jobs stay in their row.
+ * exchange.h - makes jobs need one row less, where some of them cannot share a
+ * row.  That is to colour a graph with one colour less.  It exchanges jobs
+ * between two rows (Kempe chains), so that most jobs stay in their row.
  *
  * Pure.  The same call gives the same rows.
  *
@@ -19,11 +19,11 @@ static inline uint32_t exchange_words(uint32_t n)
 }
 
 /*
- * n jobs.  beside[] has exchange_words(n) words for each job, with a bit for
- * each job that cannot be in its row: symmetric, and not for itself.  row[] has
- * each job's row, 0 to rows - 1.  True: row[] needs one row less now.  False:
- * row[] is unchanged, because no way was found within `steps`, or out of
- * memory.
+ * Change row[], which has the row of each of n jobs, 0 to rows - 1.  beside[]
+ * has exchange_words(n) words for each job, with a bit for each other job that
+ * cannot be in the same row; it is symmetric.  True: row[] needs one row less
+ * now.  False: no way was found within `steps`, or there is no memory, and
+ * row[] is unchanged.
  */
 bool exchange_spare(uint32_t n, const uint64_t *beside, uint32_t *row,
 		    uint32_t rows, uint64_t steps);

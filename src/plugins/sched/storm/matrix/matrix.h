@@ -11,14 +11,14 @@
  * enough for every group to go round a whole number of times, or, beyond
  * MATRIX_CYCLE slots, nearly so.
  *
- * A job has a *weight*.  A group's round has as many slots for each row as its
+ * A job has a *weight*.  In a group's round each row has as many slots as its
  * heaviest job has weight, spread over the round.  So of two jobs that share a
  * column, one of weight 3 has three turns for each turn of one of weight 1.
  *
  * What holds after matrix_settle():
  *  - in each slot, at most one job runs on a column;
- *  - each job runs in each round of its group as often as its weight says, hence
- *    in each cycle;
+ *  - each job runs in each round of its group as often as its weight says,
+ *    hence in each cycle;
  *  - no column is idle in a slot in which some job could run on it, with all of
  *    that job's columns (alternate scheduling);
  *  - a group takes as few rows as possible.  No fewer than the most jobs on one
@@ -31,9 +31,10 @@
  * not suffice for resumed jobs and for heterogeneous jobs, which are one gang
  * here.
  *
- * To find such rows is to colour a graph.  It succeeds for contiguous columns, for
- * about a dozen jobs, and if two rows suffice.  Otherwise it is a search, which may
- * fail.  Then there is one row more, as a job that was started cannot be refused.
+ * To find such rows is to colour a graph.  It succeeds for contiguous columns,
+ * for about a dozen jobs, and if two rows suffice.  Otherwise it is a search,
+ * which may fail.  Then there is one row more, as a job that was started cannot
+ * be refused.
  *
  * Pure: no Slurm type, no clock, no thread.  Not thread-safe.  The same calls
  * in the same order give the same matrix.
@@ -55,7 +56,8 @@
 
 struct matrix;
 
-/* The policy is the caller's, and outlives the matrix.  NULL: out of memory. */
+/* Make a matrix of so many columns.  The policy stays the caller's, and must
+ * outlive the matrix.  NULL: out of memory. */
 struct matrix *matrix_create(uint32_t columns, enum matrix_packing packing,
 			     const struct policy *policy);
 void matrix_destroy(struct matrix *m); /* NULL is fine */
@@ -68,9 +70,9 @@ void matrix_destroy(struct matrix *m); /* NULL is fine */
 int matrix_add(struct matrix *m, uint64_t job,
 	       const struct storm_idset *columns);
 
-/* A job has released columns, and keeps these.  STORM_OK, STORM_ENOENT, STORM_EINVAL
- * (none are left, or it did not have them) or STORM_ENOMEM; nothing has changed after
- * an error. */
+/* A job has released columns, and keeps these.  STORM_OK, STORM_ENOENT,
+ * STORM_EINVAL (none are left, or it did not have them) or STORM_ENOMEM.  After
+ * an error nothing has changed. */
 int matrix_shrink(struct matrix *m, uint64_t job,
 		  const struct storm_idset *columns);
 
@@ -82,34 +84,34 @@ int matrix_weigh(struct matrix *m, uint64_t job, uint32_t weight);
 int matrix_remove(struct matrix *m, uint64_t job);
 
 /*
- * Call it after changes: it unifies slots, packs again and fills idle columns.
- * Until then the functions below return the state before, except for removed
- * and new jobs.  They also do so after STORM_ENOMEM.  Does nothing if nothing
- * has changed.
+ * Settle the changes: pack the jobs into rows, compute the cycle's slots and
+ * fill idle columns.  Until this is called, and after STORM_ENOMEM, the
+ * functions below return the state before the changes, except for removed and
+ * new jobs.  Does nothing if nothing has changed.  STORM_OK or STORM_ENOMEM.
  */
 int matrix_settle(struct matrix *m);
 
-uint32_t matrix_jobs(const struct matrix *m); /* how many */
-/* The most rows of a group. */
+uint32_t matrix_jobs(const struct matrix *m); /* how many there are */
+/* The rows of the group that has most. */
 uint32_t matrix_rows(const struct matrix *m);
-/* Slots of the cycle; at least 1. */
+/* The number of slots of the cycle; at least 1. */
 uint32_t matrix_cycle(const struct matrix *m);
 
-/* Is anything shared? */
+/* Do any jobs share columns? */
 static inline bool matrix_shared(const struct matrix *m)
 {
 	return matrix_rows(m) > 1;
 }
 
 /*
- * The slots of the cycle in which a job runs.  The matrix owns them; they are
- * valid until the next call that changes it.  NULL: the job is unknown or not
- * settled, or more than MATRIX_ROWS_MAX jobs share its cores.  The last has no
- * slot, and must run all the time.
+ * The slots of the cycle in which a job runs.  They are the matrix's, and valid
+ * until the next call that changes it.  NULL: the job is unknown or not
+ * settled, or more than MATRIX_ROWS_MAX jobs share its cores.  In this case it
+ * must run all the time.
  */
 const struct storm_idset *matrix_slots(const struct matrix *m, uint64_t job);
 
-/* Slots in a round of the job's group; 0: as NULL above. */
+/* The number of slots in a round of the job's group; 0: as NULL above. */
 uint32_t matrix_round(const struct matrix *m, uint64_t job);
 
 #endif

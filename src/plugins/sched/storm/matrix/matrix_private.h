@@ -15,8 +15,8 @@ struct matrix_job {
 	uint64_t id;
 	struct storm_idset columns;
 	struct storm_idset slots; /* of the cycle, when it was settled */
-	uint32_t row;		  /* its own, in its group */
-	uint32_t round;		  /* slots of its group's; 0: not settled */
+	uint32_t row;		  /* its row in its group */
+	uint32_t round; /* slots in its group's round; 0: not settled */
 	uint32_t weight;
 };
 
