@@ -6,12 +6,12 @@
 #ifndef STORM_SPANK_LAUNCH_H
 #define STORM_SPANK_LAUNCH_H
 
-/* Launch this srun's steps by "storm" or "slurm".  In srun, before it asks for
- * an allocation; the last call counts. */
+/* Launch this srun's steps by `type`, "storm" or "slurm".  Called in srun,
+ * before it asks for an allocation; the last call counts. */
 void spank_launch_by(const char *type);
 /* srun has read all options of a component. */
 void spank_launch_opted(void);
-/* Its step is about to be launched; srun logs as its options say. */
+/* srun is about to launch the step, and logs as its options say. */
 void spank_launch_begins(void);
 
 #endif

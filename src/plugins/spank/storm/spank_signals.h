@@ -6,11 +6,11 @@
 #ifndef STORM_SPANK_SIGNALS_H
 #define STORM_SPANK_SIGNALS_H
 
-/* Before an exec: undo what srun has done to its signals, which the program
- * would inherit.  Does not return if one has come that ends srun: it dies of
- * it, as of one that comes from now on. */
+/* Undo, before an exec, what srun has done to its signals, because the program
+ * would inherit it.  If a signal has come that ends srun, srun dies of it now;
+ * it dies of one that comes later, too. */
 void spank_signals_reset(void);
-/* The exec failed: as srun had them. */
+/* The exec failed: set the signals as srun had them. */
 void spank_signals_restore(void);
 
 #endif

@@ -6,8 +6,8 @@
 #ifndef STORM_SPANK_SLURMD_H
 #define STORM_SPANK_SLURMD_H
 
-/* slurmd has loaded its SPANK plugins; it ends.  Errors are in its log: they
- * leave Slurm as it is. */
+/* begin: slurmd has loaded its SPANK plugins.  end: it ends.  Errors are
+ * logged, and leave Slurm as it is. */
 void spank_slurmd_begin(void);
 void spank_slurmd_end(void);
 

@@ -1,5 +1,6 @@
 /*
- * spank_wait.h - --storm-wait=MODE: how the ranks of a step wait for each other.
+ * spank_wait.h - --storm-wait=MODE: how the ranks of a step wait for each
+ * other.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -12,14 +13,17 @@
 
 extern struct spank_option spank_wait_option;
 
-/* In srun: is what the environment says a mode?  Says what is wrong. */
+/* Is the value in srun's environment a mode?  False: it was logged what is
+ * wrong. */
 bool spank_wait_is_valid(void);
 
-/* In slurmstepd, before tasks are forked: make the page of their accounts
- * (wait_page.h), if they are to have any.  Without it they only tell less. */
+/* Make the page of the tasks' accounts (wait_page.h), if they have a mode.  In
+ * slurmstepd, before tasks are forked.  If it fails, only the accounts are
+ * missing. */
 void spank_wait_begin(spank_t sp);
 
-/* In a task, as its user, before the program: preload the library that waits. */
+/* Preload the library that waits.  In a task, as its user, before the
+ * program. */
 void spank_wait_preload(spank_t sp);
 
 #endif

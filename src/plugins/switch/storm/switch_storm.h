@@ -27,11 +27,11 @@ int switch_p_job_postfini(stepd_step_rec_t *job);
 int switch_p_job_step_complete(struct stepinfo *s, char *nodelist);
 #pragma GCC visibility pop
 
-/* For init() and fini() of the release. */
+/* The release's init() and fini() call these. */
 void switch_storm_begin(void);
 void switch_storm_end(void);
-/* This Slurm is not the one that this plugin was built for: stepinfos are passed
- * on unread, and nothing else is done. */
+/* Is this Slurm another one than this plugin was built for?  Then stepinfos are
+ * passed on unread, and nothing else is done. */
 bool switch_storm_refused(void);
 /* In slurmctld: read the leases from its state directory. */
 void switch_storm_restore(const char *dir);

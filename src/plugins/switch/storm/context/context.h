@@ -30,8 +30,8 @@ struct context {
 	uint8_t key[CONTEXT_KEY_LEN];
 };
 
-/* Why a step has no context.  The numbers are in jobinfo: one byte, if it is not
- * CONTEXT_DISABLED. */
+/* Why a step has no context.  The number is in jobinfo as one byte, unless it
+ * is CONTEXT_DISABLED. */
 enum context_left {
 	CONTEXT_DISABLED = 0,
 	CONTEXT_LEASED = 1, /* it has one */
@@ -43,16 +43,17 @@ enum context_left {
 #define CONTEXT_CRED_MAX 1024
 #define CONTEXT_BYTES_MAX (64 + CONTEXT_CRED_MAX)
 
-/* cred may be NULL.  Returns the length in bytes; 0: cred is too long. */
+/* Pack the context, without uid and key, and cred, which may be NULL.  Returns
+ * the length in bytes; 0: cred is too long. */
 size_t context_pack(const struct context *c, const char *cred,
 		    uint8_t out[static CONTEXT_BYTES_MAX]);
-/* Fill *c, but for uid and key, which are zero.  cred: "" if there is none.
- * False: the bytes are malformed. */
+/* Unpack *c, whose uid and key become zero, and *cred, which is "" if there is
+ * none.  False: the bytes are malformed. */
 bool context_unpack(const void *bytes, size_t len, struct context *c,
 		    char (*cred)[CONTEXT_CRED_MAX + 1]);
 
-/* slurmctld's credential for it (free), which only node_uid can decode.  NULL:
- * MUNGE failed, which was logged. */
+/* Make slurmctld's credential for a context, which only node_uid can decode;
+ * the caller frees it with free().  NULL: MUNGE failed, which was logged. */
 char *context_sign(const struct context *c, const char *cluster,
 		   uint32_t node_uid);
 
@@ -64,14 +65,14 @@ struct context_expected {
 	const char *cluster;
 };
 
-/* Is it the context that slurmctld leased to this step?  True: *c has it, with
- * the key.  False: why has the reason, the end of a sentence. */
+/* Are these bytes the context that slurmctld leased to this step?  True: *c has
+ * it, with the key.  False: *why has the reason, as the end of a sentence. */
 #define CONTEXT_WHY_MAX 256
 bool context_verify(const void *bytes, size_t len,
 		    const struct context_expected *e, struct context *c,
 		    char (*why)[CONTEXT_WHY_MAX]);
 
-/* The values in the tasks' environment: "239.195.0.1"; 64 hexadecimal
+/* Write the values for the tasks' environment: "239.195.0.1"; 64 hexadecimal
  * digits. */
 #define CONTEXT_GROUP_TEXT 16
 #define CONTEXT_KEY_TEXT (2 * CONTEXT_KEY_LEN + 1)

@@ -11,8 +11,8 @@
 
 #include "context.h"
 
-/* Check the jobinfo's bytes, before there are tasks.  False: refused, which was
- * logged. */
+/* Check the jobinfo's bytes, before there are tasks, and set *c.  False: they
+ * were refused, which was logged. */
 bool context_step_verify(const stepd_step_rec_t *job, const void *bytes,
 			 size_t len, struct context *c);
 

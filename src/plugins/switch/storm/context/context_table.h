@@ -46,8 +46,8 @@ struct context_lease {
 
 struct context_table;
 
-/* count contexts, whose groups begin at group (IPv4, in the host's order).
- * NULL: no memory. */
+/* Create a table of `count` contexts, whose groups begin at `group` (IPv4, in
+ * the host's order).  NULL: no memory. */
 struct context_table *context_table_create(uint32_t count, uint32_t group);
 void context_table_destroy(struct context_table *t);
 
@@ -57,19 +57,20 @@ int context_table_resize(struct context_table *t, uint32_t count,
 			 uint32_t group);
 
 /*
- * Lease a context to h.  If joint, it is the one that other parts of its step
- * hold, unless one of them has returned it; otherwise a free one with this key,
- * or none if key is NULL.  Never an older lease of the same holder.  NULL: none
- * is left.  The result is the table's, valid until the next call.
+ * Lease a context to h.  If joint is set, it is the one that other parts of h's
+ * step hold, unless one of them has returned it.  Otherwise it is a free one,
+ * with this key; key NULL: none.  It is never an older lease of the same
+ * holder.  NULL: none is left.  The result is the table's, and valid until the
+ * next call.
  */
 const struct context_lease *
 context_table_lease(struct context_table *t, const struct context_holder *h,
 		    bool joint, const uint8_t key[CONTEXT_KEY_LEN]);
 
-/* The lease is a step's of this user.  It is not saved: after a restart the
- * owner is unknown until it is set again. */
+/* Set the user whose step has the lease.  This is not saved: after a restart
+ * the owner is unknown until it is set again. */
 void context_table_owner(struct context_table *t, uint32_t id, uint32_t uid);
-/* Set the owners that are unknown, where user() gives the job's. */
+/* Set the owners that are unknown, of jobs whose user user() knows. */
 typedef bool (*context_user_fn)(void *arg, uint32_t job, uint32_t *uid);
 void context_table_find_owners(struct context_table *t, context_user_fn user,
 			       void *arg);
@@ -82,19 +83,20 @@ context_table_return(struct context_table *t, uint32_t id, uint64_t serial,
 		     const struct context_holder *h);
 
 /*
- * After a restart: load the saved leases, in any order and each id once.  Call
- * context_table_loaded().  Then each step that slurmctld recovers claims its
- * lease.  Unclaimed leases stay until context_table_sweep().
+ * After a restart, load the saved leases, in any order and each id once, and
+ * then call context_table_loaded().  After that each step that slurmctld
+ * recovers claims its lease.  Leases that nobody claims stay until
+ * context_table_sweep().
  */
-/* 0, or -1: invalid id, or no memory. */
+/* Load a lease.  0, or -1: invalid id, or no memory. */
 int context_table_load(struct context_table *t, const struct context_lease *l);
 void context_table_loaded(struct context_table *t);
-/* False: another step has it, so h had ended. */
+/* h claims its lease.  False: another step has it, so h had ended. */
 bool context_table_claim(struct context_table *t, uint32_t id, uint64_t serial,
 			 uint32_t group, const struct context_holder *h);
 
-/* Return the unclaimed leases of jobs for which gone() is true; call changed()
- * for each. */
+/* Return the leases that nobody claimed, of jobs for which gone() is true.
+ * Calls changed() for each. */
 typedef bool (*context_gone_fn)(void *arg, uint32_t job);
 typedef void (*context_changed_fn)(void *arg, const struct context_lease *l);
 void context_table_sweep(struct context_table *t, context_gone_fn gone,
