@@ -1,5 +1,5 @@
 /*
- * check_host.h - what this host is like: each function tells what it finds.
+ * check_host.h - looks at this host.  Findings go to check_tell().
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -12,14 +12,18 @@
 
 #include "src/storm_common/storm_conf.h"
 
-/* Port, interface, kernel, munged, real time, control groups, disks. */
+/* Check port, interface, kernel, munged, real time, control groups and
+ * disks. */
 void check_host(const struct storm_conf *conf);
-/* The first line of a file, without its end.  False: it cannot be read. */
+/* Copy the first line of a file to out, without its end.  False: it cannot be
+ * read. */
 bool host_first_line(const char *path, char *out, unsigned long size);
-/* A process with this name, or 0.  slurmd and the agent are root's: any user's may
- * have their names, too. */
+/* The pid of a process with this name; 0: there is none.  It must be root's, as
+ * slurmd and the agent are (slurmctld need not be), because a user's process
+ * can have any name. */
 pid_t host_daemon(const char *name);
-/* A file of a process: its line that begins so, after that.  False: none. */
+/* Copy to out what follows `begin` in the line that begins with it, of a file
+ * of the process in /proc.  False: there is no such line. */
 bool host_line_of(pid_t pid, const char *file, const char *begin, char *out,
 		  size_t size);
 

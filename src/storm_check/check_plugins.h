@@ -1,5 +1,6 @@
 /*
- * check_plugins.h - are STORM's files here, for this Slurm, and does Slurm use them?
+ * check_plugins.h - checks that STORM's files are here, for this Slurm, and
+ * that Slurm uses them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -8,9 +9,10 @@
 
 #include <stdbool.h>
 
-/* After slurm_file_read().  False: Slurm's programs do not run here. */
+/* Check the files, after slurm_file_read().  False: Slurm's programs do not run
+ * here. */
 bool check_plugins(void);
-/* The types in slurm.conf. */
+/* Check the types in slurm.conf, such as SwitchType. */
 void check_types(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * check_rdma.h - what Transport=verbs needs of this host: what is there, and what of
- * it is missing, with the remedy.
+ * check_rdma.h - reads what this host has of what Transport=verbs needs, and
+ * judges what is missing, with the remedy.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -33,7 +33,7 @@ struct rdma_port {
 	char device[RDMA_NAME], port[RDMA_NAME];
 	uint16_t pkey; /* wanted; 0: none */
 	bool there;    /* the device has such a port */
-	/* the first lines of sysfs's files */
+	/* The first lines of its files in sysfs. */
 	char state[RDMA_NAME], rate[RDMA_NAME], link[RDMA_NAME];
 	char sm_lid[RDMA_NAME];
 	uint16_t pkeys[RDMA_PKEYS];
@@ -53,13 +53,13 @@ struct rdma_lock {
 };
 
 struct rdma_host {
-	bool is_image; /* no processes of it were looked at */
+	bool is_image; /* it is not this one, and has no processes */
 	const char *conf;
 	bool conf_there;
 	bool conf_wrong; /* it has errors, so its keys are not known */
 	bool libibverbs, librdmacm;
-	bool device;			 /* is there any? */
-	const char *unknown[RDMA_RAILS]; /* rails that are nothing here */
+	bool device;			 /* is there any device? */
+	const char *unknown[RDMA_RAILS]; /* rails that name nothing here */
 	size_t unknowns;
 	struct rdma_port port[RDMA_PORTS];
 	size_t ports;
@@ -72,13 +72,13 @@ struct rdma_host {
 /* The name of a driver's library in libibverbs, or NULL: not known here. */
 const char *rdma_provider(const char *driver);
 
-/* check_tell() all of it.  Pure. */
+/* Tell by check_tell() what is there and what is missing.  Pure. */
 void rdma_judge(const struct rdma_host *h, const struct storm_settings *set);
 
 /*
- * Fill *h with the system below root, "" for this one.  rails are NAME or NAME:PORT,
- * and live as long as *h; the second and later have set's StrobePKey.  Without any:
- * every active port, or all ports.
+ * Fill *h from the system below root; "": this one.  rails: n of NAME or
+ * NAME:PORT, which must live as long as *h; all but the first have set's
+ * StrobePKey.  n 0: every active port, or all ports if none is.
  */
 void rdma_host_read(struct rdma_host *h, const char *root,
 		    const char *const *rails, size_t n,

@@ -1,5 +1,5 @@
 /*
- * check_run.h - run a program, and read what it prints line by line.
+ * check_run.h - runs a program, and reads what it prints line by line.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,9 +9,10 @@
 #include <stddef.h>
 
 /*
- * argv[0] is looked for in PATH.  line() gets each line of its stdout, with its end.
- * *last becomes the last line of its stderr that is not empty.  Its exit status; 126:
- * it could not be started, or a signal ended it.
+ * Run argv, whose program is looked for in PATH.  line() gets each line of its
+ * stdout, with the line's end.  last, of size bytes, gets the last line of its
+ * stderr that is not empty.  Returns its exit status; 126: it could not be
+ * started, or a signal ended it.
  */
 int check_run(const char *const *argv, void (*line)(char *), char *last,
 	      size_t size);

@@ -1,6 +1,6 @@
 /*
- * check_slurm.h - what slurm.conf and plugstack.conf say, read without Slurm: its
- * library may be what is missing.
+ * check_slurm.h - reads slurm.conf and plugstack.conf without Slurm's library,
+ * which may be what is missing.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,23 +9,25 @@
 
 #include <stdbool.h>
 
-/* Find and read the slurm.conf that Slurm's programs read here, with the files that
- * it includes.  False: there is none, which was told. */
+/* Find and read the slurm.conf that Slurm's programs read here, with the files
+ * that it includes.  False: there is none, which was told. */
 bool slurm_file_read(void);
-/* Where it is, or NULL.  It need not be read. */
+/* The path of slurm.conf, which need not have been read, or NULL. */
 const char *slurm_file_find(void);
-/* The path of the one that was read, or NULL. */
+/* The path of the slurm.conf that was read, or NULL. */
 const char *slurm_file_path(void);
-/* A file beside it, or NULL.  The caller frees it. */
+/* The path of a file beside it, which the caller frees; or NULL. */
 char *slurm_file_beside(const char *name);
 /* The last value of a key that has a line of its own, or NULL. */
 const char *slurm_file_value(const char *key);
 /* Do jobs share processors in any partition? */
 bool slurm_file_shares(void);
 
-/* plugstack.conf, or NULL: it cannot be read.  The caller frees it. */
+/* The path of plugstack.conf, which the caller frees.  NULL: it cannot be
+ * read. */
 char *slurm_plugstack_path(void);
-/* How it, or a file that it includes, loads a plugin: "optional", "required", or NULL. */
+/* How this plugstack.conf, or a file that it includes, loads a plugin:
+ * "optional" or "required"; NULL: it does not. */
 const char *slurm_plugstack_loads(const char *path, const char *plugin);
 
 #endif

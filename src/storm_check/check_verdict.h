@@ -1,5 +1,5 @@
 /*
- * check_verdict.h - what an agent's answer means, and the remedy.  Pure.
+ * check_verdict.h - says what an agent's answer means, and the remedy.  Pure.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -8,21 +8,22 @@
 
 #include "src/libstorm/storm.h"
 
-/* How far an agent was asked. */
+/* What an agent has answered. */
 struct check_answer {
-	enum storm_err why; /* of OPEN; STORM_OK: it was accepted and answered */
-	int sys;
+	enum storm_err why; /* of OPEN; STORM_OK: it was accepted, answered */
+	int sys;	    /* its errno, or 0 */
 	bool small; /* a short message arrived, and its answer came back */
 	bool large; /* packets of full size arrived, too */
 	bool group; /* a message to the group arrived */
 	bool group_large;
 };
 
-/* The verdict on a node without multicast.  NULL: nothing is missing.  The
- * caller frees it. */
+/* The verdict on the path to a node, without multicast, as text that the caller
+ * frees.  NULL: nothing is missing.  port: the agent's; mtu: bytes of the
+ * largest datagram. */
 char *check_verdict(const struct check_answer *a, uint16_t port,
 		    unsigned int mtu);
-/* The same of the group, where the answer before has nothing missing. */
+/* The same for multicast, if check_verdict() found nothing missing. */
 char *check_verdict_group(const struct check_answer *a, uint16_t port,
 			  unsigned int mtu);
 
