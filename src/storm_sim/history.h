@@ -1,8 +1,8 @@
 /*
  * history.h - the events of a simulation in their order: operations issued and
- * their results, the owners' decisions, what every node showed, read and was
- * signalled, and the faults.  The program that runs the simulation records it;
- * oracle.c and linear.c check it.
+ * their results, the owners' decisions, the faults, and what every node showed,
+ * read and was signalled.  The program that runs the simulation records them;
+ * oracle.c and linear.c check them.
  *
  * A *place* is anything that can be read at a node: a variable, a word of a
  * segment, a file.  Places are numbers below history->places, and hold 64-bit

@@ -23,7 +23,8 @@ struct oracle_limits {
 				   reports and results do not arrive */
 };
 
-/* True: it does.  False: why describes the violation and its entry. */
+/* Does the history keep the promises?  False: why, of size room, describes the
+ * violation and its entry. */
 bool oracle_judge(const struct history *h, const struct oracle_limits *lim,
 		  char *why, size_t room);
 

@@ -96,7 +96,8 @@ void recorder_reported(struct recorder *r, uint32_t node, uint8_t kind,
 void recorder_heard(struct recorder *r, const struct storm_report *rep);
 /* Register the segments of a restarted node again, empty. */
 void recorder_restarted(struct recorder *r, uint32_t node);
-/* Record what the owners have decided.  Call it before recording a result. */
+/* Record what the owners have decided.  Call this before a result is
+ * recorded. */
 void recorder_owner(struct recorder *r);
 /* Read a place at a node, and record it. */
 uint64_t recorder_read(struct recorder *r, uint32_t node, uint32_t place);
@@ -105,7 +106,7 @@ bool recorder_member(const struct recorder *r, uint32_t node);
 size_t recorder_segment_len(uint32_t segment);
 /* Is the node excluded, or are all its reports acknowledged? */
 bool recorder_settled(const struct recorder *r, uint32_t node);
-/* True if no node has a session or a temporary file. */
+/* Has no node a session or a temporary file? */
 bool recorder_closed(const struct recorder *r);
 /* The end: record what nodes have kept, and the figures of the whole run. */
 void recorder_end(struct recorder *r);

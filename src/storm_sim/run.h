@@ -1,6 +1,6 @@
 /*
- * run.h - one run of a scenario: its figures, and whether the nodes showed what
- * the primitives promise.
+ * run.h - runs a scenario: yields its figures, and whether the nodes showed
+ * what the primitives promise.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

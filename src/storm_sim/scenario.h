@@ -28,15 +28,16 @@ enum fault_kind {
 	FAULT_HANG
 };
 
-#define NODE_RANDOM (UINT32_MAX - 1) /* until scenario_settle() */
+/* scenario_settle() replaces both. */
+#define NODE_RANDOM (UINT32_MAX - 1)
 #define ANY_TIME -1.0
 
 struct fault {
 	int kind;	  /* enum fault_kind */
-	double at, until; /* s; a time between, until settled */
+	double at, until; /* s; before it is settled a time between them */
 	uint32_t node;	  /* STORM_NO_NODE: the owner */
 	double seconds;	  /* how long; crash: until it restarts, 0: never */
-	double fraction;  /* lost; of all nodes, which crash */
+	double fraction;  /* of datagrams lost, or of all nodes that crash */
 	int way;	  /* enum cut_way */
 };
 
@@ -56,11 +57,11 @@ struct op {
 	bool write;
 	uint32_t write_variable;
 	double write_value;
-	double seconds, jitter; /* of wait; of a launch's processes */
+	double seconds, jitter; /* s, of a wait, or of a launch's processes */
 	double within;		/* s, simulated; 0: what the time-outs allow */
 	double owner_datagrams, node_datagrams; /* most control sent; 0: any */
-	double model_error;  /* of the time, 0: not compared */
-	double rounds_error; /* the same of the model with the rounds */
+	double model_error;  /* most, as a part of the model's time; 0: any */
+	double rounds_error; /* the same for the model with rounds */
 	bool succeeds;	     /* any other end is a violation */
 };
 
@@ -83,13 +84,13 @@ struct scenario {
 	uint32_t faults;
 };
 
-/* NULL: the error is printed on stderr, with the file, the key and what to
- * write instead. */
+/* Load a scenario, which the caller frees.  NULL: the error was printed on
+ * stderr, with the file, the key and what to write instead. */
 struct scenario *scenario_load(const char *file);
 struct scenario *scenario_copy(const struct scenario *s);
 void scenario_free(struct scenario *s);
-/* Choose by the seed what the faults leave to chance.  Nodes beyond the last
- * one are replaced. */
+/* Choose by the seed what the faults leave to chance, and replace nodes beyond
+ * the last one. */
 void scenario_settle(struct scenario *s);
 /* The scenario as JSON, as scenario_load() takes it.  The caller owns it. */
 json_object *scenario_json(const struct scenario *s);

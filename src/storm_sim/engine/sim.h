@@ -25,20 +25,20 @@ struct storm_sim_conf {
 	uint64_t latency, jitter;   /* ns, one way */
 	double bandwidth;	    /* bytes/s of each sender; 0: no limit */
 	uint32_t loss_ppm, dup_ppm; /* of datagrams, at each receiver */
-	uint32_t late_ppm; /* of datagrams: they arrive up to `late` later */
+	uint32_t late_ppm; /* of datagrams: they arrive up to `late` ns later */
 	uint64_t late;
 	bool multicast; /* the network carries multicast */
-	uint32_t mtu;	/* largest datagram */
+	uint32_t mtu;	/* bytes of the largest datagram */
 	uint64_t room;	/* of a receiver, bytes; 0: no limit */
-	/* What is sent at once arrives at once, as a frame with a mask of the
-	 * lost datagrams.  It is not reordered, but far more nodes are
-	 * possible. */
+	/* Datagrams that are sent at once arrive at once, as a frame with a
+	 * mask of the lost ones.  They are not reordered, but far more nodes
+	 * are possible. */
 	bool frames;
-	uint64_t disk_jitter; /* ns, at most, each step of a file */
+	uint64_t disk_jitter; /* most ns of each step of a file */
 	uint64_t host;	      /* ns to process a datagram */
 	uint64_t cluster;     /* as in storm_domain_conf */
-	bool guests;	      /* no owner and nodes but those of programs, see
-			   storm_sim_drive() */
+	bool guests;	      /* the only owner and nodes are programs', see
+			storm_sim_drive() */
 };
 
 #define STORM_SIM_OWNERS 16 /* most owners, one after the other */
@@ -68,6 +68,9 @@ struct storm_sim_traffic {
 
 struct storm_sim;
 
+/* Create a simulation with an owner, which has not sent OPEN, and its nodes.
+ * conf and ops are copied; the owner's callbacks get arg.  Without memory the
+ * process ends. */
 struct storm_sim *storm_sim_create(const struct storm_sim_conf *conf,
 				   const struct storm_owner_ops *ops,
 				   void *arg);
@@ -80,7 +83,7 @@ uint64_t storm_sim_now(const struct storm_sim *sim);
 uint64_t storm_sim_session(const struct storm_sim *sim, uint32_t node);
 
 /* Save memory: files of this size that begin from now on probably have these
- * bytes.  A node then stores which bytes it has written, not a copy.  Other
+ * bytes.  A node then stores which of them it has written, and no copy.  Other
  * data still work.  data must stay valid until the simulation is destroyed. */
 void storm_sim_source(struct storm_sim *sim, const void *data, uint64_t size);
 
@@ -134,24 +137,26 @@ void storm_sim_disk(struct storm_sim *sim, uint32_t node, int sys);
  * gives each operation up, with STORM_EHUNG. */
 #define STORM_SIM_HUNG 10000000000ULL
 void storm_sim_hang(struct storm_sim *sim, uint32_t node);
-/* From now on each step of its disk takes up to ns longer. */
+/* From now on each step of the node's disk takes up to ns longer. */
 void storm_sim_slow(struct storm_sim *sim, uint32_t node, uint64_t ns);
-/* Files that the node is to begin before that time wait until then, and it says
- * so. */
+/* Files that the node has to begin before `until` wait until then, and the node
+ * says so. */
 void storm_sim_queue(struct storm_sim *sim, uint32_t node, uint64_t until);
 /* For ns nothing passes from `from` to `to`, in this direction only; streams
  * wait.  The id conf.nodes is the owner. */
 void storm_sim_cut(struct storm_sim *sim, const struct storm_idset *from,
 		   const struct storm_idset *to, uint64_t ns);
-/* Cut off only datagrams longer than `above` bytes, which is not 0; streams pass. */
+/* The same for datagrams longer than `above` bytes, which is not 0; streams
+ * pass. */
 void storm_sim_filter(struct storm_sim *sim, const struct storm_idset *from,
 		      const struct storm_idset *to, size_t above, uint64_t ns);
-/* Cut off only long datagrams to one node; those to a group pass, and streams. */
+/* The same for long datagrams to a single node; those to a group pass, and
+ * streams. */
 void storm_sim_filter_single(struct storm_sim *sim,
 			     const struct storm_idset *from,
 			     const struct storm_idset *to, size_t above,
 			     uint64_t ns);
-/* For ns these receive nothing of a group. */
+/* For ns these endpoints receive nothing of a group. */
 void storm_sim_deafen(struct storm_sim *sim, const struct storm_idset *to,
 		      uint64_t ns);
 void storm_sim_heal(struct storm_sim *sim); /* end all cuts */

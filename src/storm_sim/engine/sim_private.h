@@ -69,7 +69,8 @@ struct turn {
 	uint32_t event;
 };
 
-struct stream { /* its sender waits for the answer */
+/* An OPEN whose sender waits for the answer. */
+struct stream {
 	uint32_t from, life, node;
 	uint64_t session;
 	bool over, forged;
@@ -85,16 +86,16 @@ struct endpoint {
 	bool down, foreign;
 	int disk_error;
 	uint64_t disk_slow;
-	uint64_t disk_turn;  /* files begin then */
-	uint64_t disk_until; /* its last answer: they come in order */
-	uint64_t disk_bytes; /* to be written */
+	uint64_t disk_turn;  /* no file begins before */
+	uint64_t disk_until; /* when its last answer comes: they keep order */
+	uint64_t disk_bytes; /* that are to be written */
 	bool disk_hung;
 	uint64_t held;			   /* bytes in its socket in a pause */
 	uint64_t paused_until, busy_until; /* busy_until: its line */
 	double busy_rest;		   /* a part of a ns of it */
 	uint64_t works_until;	       /* its processor is busy until then */
 	uint64_t tick_at, tick_queued; /* NEVER: no EV_TICK is queued */
-	uint64_t writable_at;	       /* after EAGAIN: call it then */
+	uint64_t writable_at;	       /* after EAGAIN: when to call it */
 	uint32_t streams;	       /* number of its first stream */
 	struct storm_sim_traffic traffic;
 	struct storm_nm *nm;	   /* a node; or NULL */
@@ -113,7 +114,8 @@ struct endpoint {
 	struct storm_idset acked[STORM_REPORT_KINDS];
 };
 
-struct cut {			     /* nothing passes in this direction */
+/* Nothing passes from these endpoints to those. */
+struct cut {
 	struct storm_idset from, to; /* endpoints */
 	uint64_t until;
 	size_t above; /* bytes: only longer datagrams, and no streams; 0: all */
@@ -147,8 +149,8 @@ struct storm_sim {
 	uint8_t source_digest[32];
 	struct frame *given; /* the one being received */
 	uint8_t *disk_room;  /* for the next run of a file */
-	/* the OPEN verified last, and the bytes of its stream, most of which
-	 * are the same for all nodes */
+	/* The OPEN that was verified last, and the bytes of its stream, most of
+	 * which are the same for all nodes. */
 	struct storm_open *verified;
 	uint8_t *verified_buf;
 	size_t verified_len;
@@ -159,13 +161,14 @@ struct storm_sim {
 	struct storm_sim_watch watch;
 };
 
-/* sim_queue.c.  From the seed: any number; true for ppm in a million; 0 to
+/* sim_queue.c */
+/* Draw from the seed: any number; true for ppm in a million; a number from 0 to
  * ns. */
 uint64_t storm_sim_chance(struct storm_sim *sim);
 bool storm_sim_happens(struct storm_sim *sim, uint32_t ppm);
 uint64_t storm_sim_upto(struct storm_sim *sim, uint64_t ns);
 void storm_sim_address(uint32_t index, struct storm_addr *a);
-/* STORM_NO_NODE: the newest owner. */
+/* The endpoint of a node; STORM_NO_NODE: of the newest owner. */
 struct endpoint *storm_sim_endpoint(const struct storm_sim *sim, uint32_t node);
 struct frame *storm_sim_frame_new(const void *buf, size_t len, size_t seg);
 void storm_sim_frame_put(struct frame *f);
@@ -181,13 +184,13 @@ void storm_sim_wake(struct endpoint *ep);
 
 /* sim_line.c */
 void storm_sim_line_init(struct storm_sim *sim);
-/* One way, in ns. */
+/* The ns from one endpoint to another, one way. */
 uint64_t storm_sim_latency(const struct storm_sim *sim, uint32_t from,
 			   uint32_t to);
 /* Put len bytes on the sender's line.  Returns the time when the last one
  * leaves. */
 uint64_t storm_sim_transmit(struct endpoint *ep, uint32_t to, size_t len);
-/* Is there room in the owner's socket?  If not, the owner is called when there
+/* Is there room in the owner's socket?  False: the owner is called when there
  * is. */
 bool storm_sim_line_room(struct endpoint *ep);
 
@@ -207,11 +210,13 @@ int storm_sim_verify(struct storm_sim *sim, const void *buf, size_t len,
 		     struct storm_open **out);
 void storm_sim_forget_open(struct storm_sim *sim);
 
-/* sim_fault.c.  True: the socket of the paused node keeps this event. */
+/* sim_fault.c */
+/* Does the socket of a paused node keep this event? */
 bool storm_sim_hold(struct endpoint *ep, struct event *e);
 
-/* sim_turn.c.  Run the next event that is due by end.  False: there is none,
- * and the time is now end. */
+/* sim_turn.c */
+/* Run the next event that is due by `end`.  False: there is none, and the time
+ * is now `end`. */
 bool storm_sim_step(struct storm_sim *sim, uint64_t end);
 
 #endif

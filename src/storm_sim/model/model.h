@@ -1,11 +1,11 @@
 /*
  * model.h - the STORM paper's scalability model ("STORM: Scalable Resource
- * Management for Large-Scale Parallel Computers", section 4.4), equations (1) to
- * (9), and networks to apply it to.
+ * Management for Large-Scale Parallel Computers", section 4.4), equations (1)
+ * to (9), and networks to apply it to.
  *
  * Units: bytes, meters, nanoseconds, bytes per second.  The paper's megabyte
- * is STORM_MODEL_MB, 2^20 bytes: with it all 54 cells of Table 3 come out, with
- * 10^6 not even the first does.
+ * is STORM_MODEL_MB, 2^20 bytes: with it all 54 cells of Table 3 come out as
+ * printed; with 10^6 not even the first one does.
  *
  * Plain arithmetic: no I/O, no state, any thread.  Networks may not be NULL.
  *
@@ -58,16 +58,16 @@ extern const struct storm_model_net storm_model_nets[];
 /* The network with this name, or NULL. */
 const struct storm_model_net *storm_model_net(const char *name);
 
-/* Meters, for at least one node.  (4) */
+/* The diameter in meters, for at least one node.  (4) */
 double storm_model_diameter(double nodes);
-/* Most switches that a packet crosses, for at least one node; a real number
- * between full trees.  (5), but at least one switch: (5) gives less if the
- * nodes do not fill one. */
+/* The most switches that a packet crosses, for at least one node; a real number
+ * between full trees.  (5), but never less than one: (5) gives less if the
+ * nodes do not fill a switch. */
 double storm_model_switches(const struct storm_model_net *net, double nodes);
 
-/* ns from a packet's start to its acknowledgement's arrival, over so many
+/* The ns from a packet's start to its acknowledgement's arrival, over so many
  * meters of cable and so many switches: the second argument of max() in (3).
- * Half of it is the one-way latency, if both ways are alike. */
+ * Half of it is the latency of one way, if both ways are alike. */
 double storm_model_round_trip(const struct storm_model_net *net, double cable,
 			      double switches);
 /* BW_QsNet(Cable, Switches), bytes/s.  (3), with the round trip shared by the
