@@ -23,10 +23,10 @@ struct storm_rx;
 int agent_gang_start(struct agent *a);
 /* Continue all steps, and take part no more. */
 void agent_gang_stop(struct agent *a);
-/* Can this node take part?  If agent_gang_start() could not, try again.  0 or an
- * errno: what it needs and cannot have. */
+/* Can this node take part?  If agent_gang_start() could not, try again.  0 or
+ * an errno: what it needs and cannot have. */
 int agent_gang_ready(struct agent *a);
-/* The cluster domain's session; the node is ready. */
+/* The cluster domain's session has begun, and this node is ready. */
 void agent_gang_session_open(struct agent_session *s);
 void agent_gang_session_close(struct agent_session *s);
 /* An event of the cluster domain, with a map in buf. */
@@ -39,23 +39,23 @@ uint64_t agent_gang_tick(struct agent *a, uint64_t now);
 void agent_gang_steps(struct agent *a);
 
 /* agent_gang_doors.c */
-/* The tasks of a step will wait at this door (step_door.h), which is the
- * callee's now; root: their slurmstepd. */
+/* The tasks of a step will wait at a door (step_door.h).  fd, its end, is taken
+ * over; root: the step's slurmstepd. */
 void agent_gang_door(struct agent *a, const struct agent_step *step, pid_t root,
 		     int fd);
 
 /* agent_gang_waits.c */
-/* A step's account of how its tasks wait (src/storm_wait/wait_page.h), which is the
- * callee's now. */
+/* Take over fd, a step's account of how its tasks wait
+ * (src/storm_wait/wait_page.h).  root: the step's slurmstepd. */
 void agent_gang_account(struct agent *a, pid_t root, int fd);
 
 /* agent_gang_turns.c */
-/* The last slurmd has closed its connection: continue all steps. */
+/* No slurmd is connected any more: continue all steps. */
 void agent_gang_no_slurmd(struct agent *a);
 
-/* agent_strobe.c: calls of the main loop */
-/* A strobe came to the main loop; number: its sequence number, with the epoch
- * in the high half.  rx: the datagram. */
+/* agent_strobe.c: the main loop calls these. */
+/* A strobe came to the main loop.  number: as storm_strobe() returned it, with
+ * the epoch in the high half.  rx: the datagram. */
 void agent_gang_strobe(struct agent *a, struct agent_session *s,
 		       uint64_t number, const struct storm_rx *rx,
 		       const void *buf, size_t len);
@@ -64,7 +64,7 @@ void agent_gang_strobe(struct agent *a, struct agent_session *s,
 void agent_gang_exchange(struct agent *a);
 /* This process was stopped: have the thread continue all steps. */
 void agent_gang_returned(struct agent *a);
-/* The counters, as of one moment. */
+/* A copy of the counters, all of one moment. */
 struct agent_count agent_gang_count(struct agent *a);
 
 #endif

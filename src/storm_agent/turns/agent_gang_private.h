@@ -1,17 +1,17 @@
 /*
  * agent_gang_private.h - the state that the files of gang scheduling share:
  *
- *	agent_gang.c		starts and ends it
- *	agent_gang_maps.c	takes the maps of turns
- *	agent_gang_steps.c	keeps the list of this node's steps
- *	agent_gang_doors.c	lets a step's tasks wait for its first turn
- *	agent_gang_left.c	removes the groups of steps that have ended
- *	agent_gang_turns.c	does what turns.h decides
- *	agent_gang_held.c	tells the strober that held jobs stand
- *	agent_gang_naps.c	finds who sleeps in its turns
- *	agent_gang_waits.c	finds whose ranks meet often
- *	agent_gate.c		what the next one must know
- *	agent_strobe.c		the thread that takes strobes
+ * 	agent_gang.c		starts and ends it
+ * 	agent_gang_maps.c	takes the maps of turns
+ * 	agent_gang_steps.c	keeps the list of this node's steps
+ * 	agent_gang_doors.c	lets a step's tasks wait for its first turn
+ * 	agent_gang_left.c	removes the groups of steps that have ended
+ * 	agent_gang_turns.c	does what turns.h decides
+ * 	agent_gang_held.c	tells the strober that held jobs stand
+ * 	agent_gang_naps.c	finds which steps sleep in their turns
+ * 	agent_gang_waits.c	finds steps whose ranks meet often
+ * 	agent_gate.c		tells agent_strobe.c which strobes count
+ * 	agent_strobe.c		the thread that takes strobes
  *
  * turns.h alone decides which steps stand, and why; these files are its eyes
  * and hands.  agent_gang.c calls the others.  agent_strobe.c calls all of them
@@ -20,10 +20,9 @@
  *
  * Two threads use this state: the main loop, and that of agent_strobe.c, which
  * has a real-time priority.  The lock lends its holder that priority.  It is
- * held for microseconds: not while records or maps are read, nor files of /proc
- * but those of a step that is before exec.
- * Only the main loop changes the list of steps, so it reads the list without
- * the lock.
+ * held for microseconds.  No record and no map is read with it, and of /proc
+ * only files of a step that is before exec.  Only the main loop changes the
+ * list of steps, so it reads the list without the lock.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -44,9 +43,9 @@
 #include "src/storm_common/gang_map.h"
 #include "turns.h"
 
-/* Reading /proc takes time from the job whose turn it is, and its other nodes
- * wait for this one.  So a step that is stopped for less is not checked: its
- * slot is near, and it handles a signal then. */
+/* ns for which a step must have been stopped before it is looked at.  Reading
+ * /proc takes time from the job whose turn it is, and that job's other nodes
+ * wait for this one.  A step whose slot is near handles a signal then. */
 #define AGENT_GANG_LOOK (50 * STORM_MS)
 
 /* Where a step's tasks wait before exec: step_door.h. */
@@ -59,7 +58,8 @@ struct gang_door {
 	uint64_t opened; /* 0: it is closed */
 };
 
-struct gang_local {	    /* a step on this node */
+/* A step on this node. */
+struct gang_local {
 	struct agent_io io; /* pidfd of the slurmstepd */
 	struct gang_local *next;
 	char name[GANG_STEP_NAME];
@@ -67,16 +67,16 @@ struct gang_local {	    /* a step on this node */
 	struct turns_step *turns; /* whether it stands, and why */
 	struct freezer *f;
 	struct gang_mark *mark;
-	uint64_t looked;	  /* when last; 0: never */
+	uint64_t looked;	  /* when it was looked at; 0: never */
 	struct gang_naps *naps;	  /* its threads; NULL: not known */
 	uint64_t naps_at;	  /* when the main loop looked for them */
 	struct gang_waits *waits; /* the main loop's; NULL: not known */
-	struct senders *senders;  /* asked whose signals wait */
-	uint64_t asked;		  /* when; as `busy` ends */
-	uint64_t busy;		/* how long looking at it took the last time */
-	struct gang_door *door; /* NULL: there is none */
-	bool listed;		/* found by the listing under way */
-	bool told;		/* logged that it cannot be stopped */
+	struct senders *senders;  /* which are asked whose signals wait */
+	uint64_t asked;		  /* when they were */
+	uint64_t busy;		  /* ns that the last look at it took */
+	struct gang_door *door;	  /* NULL: there is none */
+	bool listed;		  /* found by the listing under way */
+	bool told;		  /* logged that it cannot be stopped */
 	bool told_traced;
 };
 
@@ -100,8 +100,8 @@ struct agent_gang {
 	/* agent_gang_steps.c */
 	struct gang_local *steps;
 	uint64_t list_at;	/* when to look whether records have changed */
-	struct timespec listed; /* their directory's change, when listed last */
-	bool list_again;	/* that may not have been all */
+	struct timespec listed; /* when their directory had changed by then */
+	bool list_again;	/* the listing may have missed some */
 	bool told_unwatched;	/* logged that a step cannot be watched */
 	bool traced;		/* a debugger traces a step */
 	_Atomic uint64_t look_at; /* the main loop's next look at them */
@@ -118,12 +118,12 @@ struct agent_gang {
 	/* agent_gang_held.c: the main loop's */
 	bool holds; /* the newest map, or the one before, holds a job here */
 	bool held;  /* the newest one does */
-	uint64_t held_at; /* when to look again */
+	uint64_t held_at; /* when to look again whether they stand */
 	/* agent_gang_turns.c */
 	struct turns *turns; /* which steps stand */
 	uint64_t slurmd_at;
 	bool slurmd_stands;
-	uint32_t freed; /* the page's, as last seen */
+	uint32_t freed; /* the page's count of that name, as seen last */
 };
 
 static inline void agent_gang_lock(struct agent_gang *g)
@@ -149,11 +149,10 @@ static inline void agent_gang_news(struct agent_gang *g)
 	agent_gang_signal(g->news->fd);
 }
 
-/* agent_gang_turns.c: call all of these with the lock, and the next part's,
- * too, unless they say otherwise */
-/* Before a call of turns.h that decides. */
+/* agent_gang_turns.c: call all of these with the lock. */
+/* Prepare a call of turns.h that decides. */
 void agent_gang_before(struct agent_gang *g);
-/* After it: do what it has decided. */
+/* Do what that call has decided. */
 void agent_gang_do(struct agent_gang *g);
 /* Append an event to the trace. */
 void agent_gang_trace(struct agent_gang *g, const struct gang_event *e);
@@ -161,15 +160,16 @@ void agent_gang_trace(struct agent_gang *g, const struct gang_event *e);
 void agent_gang_open(struct agent_gang *g, enum gang_why why);
 /* Steps have come or gone. */
 void agent_gang_decide(struct agent_gang *g);
-/* A strobe, which is new, was received at that time: obey it, now or when its
- * slot begins. */
+/* A new strobe was received at that time: obey it, now or when its slot
+ * begins. */
 void agent_gang_obey(struct agent_gang *g, uint64_t number, const void *buf,
 		     size_t len, uint64_t received);
 /* Act by the strobe that waits, or by the plan, if its time has come. */
 void agent_gang_agreed(struct agent_gang *g);
-/* The thread has woken up so late for gang_agreed_awake(). */
+/* The thread woke up so many ns later than gang_agreed_awake() had said. */
 void agent_gang_woke(struct agent_gang *g, uint64_t late);
-/* False: no slurmd is connected, or it is stopped and cannot guard the steps. */
+/* Is a slurmd connected that can guard the steps?  One that is stopped
+ * cannot. */
 bool agent_gang_slurmd_is_there(struct agent_gang *g, uint64_t now);
 /* Tell the guards whether jobs share this node. */
 void agent_gang_share(struct agent_gang *g, bool sharing);
@@ -182,27 +182,28 @@ uint64_t agent_gang_until(struct agent_gang *g);
 /* When to check whether slurmd is stopped. */
 uint64_t agent_gang_slurmd_due(const struct agent_gang *g);
 
-/* agent_gang_naps.c: with the lock, unless they say otherwise */
-/* Its turn begins; it is over: tell how long it slept. */
+/* agent_gang_naps.c: with the lock, unless a comment says otherwise. */
+/* The step's turn begins. */
 void agent_gang_naps_begin(struct gang_local *l);
+/* The step's turn is over: tell turns.h how long it slept. */
 void agent_gang_naps_end(struct gang_local *l, const struct turns_act *act);
-/* The main loop's, without the lock: find the threads of steps that are to be
- * measured.  Returns when to look again. */
+/* Find the threads of steps that must be measured.  Returns when to look
+ * again.  The main loop's, without the lock. */
 uint64_t agent_gang_naps_look(struct agent_gang *g, uint64_t now);
 void agent_gang_naps_free(struct gang_naps *n); /* NULL is allowed */
 
-/* agent_gang_waits.c: the main loop's, without the lock */
-/* Read what the step's ranks tell of how they wait. */
+/* agent_gang_waits.c: the main loop's, without the lock. */
+/* Read the account of how the step's ranks wait. */
 void agent_gang_waits_look(struct agent_gang *g, struct gang_local *l);
 void agent_gang_waits_free(struct gang_waits *w); /* NULL is allowed */
 /* Forget accounts whose steps have not left a record. */
 void agent_gang_waits_end(struct agent_gang *g);
 
-/* agent_gang_steps.c: the main loop's, without the lock */
-/* Read the records: add new steps, forget those without one. */
+/* agent_gang_steps.c: the main loop's, without the lock. */
+/* Read the records: add new steps, and forget those that have no record. */
 void agent_gang_steps_list(struct agent_gang *g);
-/* Read them if it is time and something has changed of which nobody has told.
- * Returns when to look again. */
+/* If it is time, look whether records have changed without notice, and read
+ * them then.  Returns when to look again. */
 uint64_t agent_gang_steps_relist(struct agent_gang *g, uint64_t now);
 /* Look for pending signals, debuggers and srun in stopped steps.  Returns when
  * to look again. */
@@ -212,34 +213,36 @@ void agent_gang_steps_end(struct agent_gang *g);
 /* Remove groups below base whose slurmstepd has ended; base may be "". */
 void agent_gang_groups_clear(const char *base);
 
-/* agent_gang_held.c: the main loop's, without the lock */
-/* Publish that held jobs stand here, as this node's variable, for the strober
+/* agent_gang_held.c: the main loop's, without the lock. */
+/* If held jobs stand here, say so by this node's variable, for the strober
  * (src/storm_strober/held.h).  Returns when to look again. */
 uint64_t agent_gang_held_look(struct agent_gang *g, uint64_t now);
 
-/* agent_gang_doors.c: the main loop's */
-/* With the lock: a new step gets its door. */
+/* agent_gang_doors.c: the main loop's. */
+/* Give a new step its door, if it has one.  With the lock. */
 void agent_gang_door_find(struct agent_gang *g, struct gang_local *l);
-/* Open and forget all of them.  Without the lock. */
+/* Open and forget all doors.  Without the lock. */
 void agent_gang_doors_end(struct agent_gang *g);
 
-/* agent_gang_left.c: the main loop's, without the lock */
-/* Remove an ended step's group, at once or as soon as no process is in it. */
+/* agent_gang_left.c: the main loop's, without the lock. */
+/* Remove the group of a step that has ended, at once or when it has no
+ * process. */
 void agent_gang_left_add(struct agent_gang *g, const char *group);
-/* Try it, if it is time.  Returns when to try again. */
+/* If it is time, try again to remove what is left.  Returns when to try
+ * again. */
 uint64_t agent_gang_left_try(struct agent_gang *g, uint64_t now);
-/* Forget them all.  The next agent removes what is empty then. */
+/* Forget all groups.  The next agent removes those that are empty then. */
 void agent_gang_left_end(struct agent_gang *g);
 
 /* agent_gang_maps.c */
-/* Take a map as received.  The main loop's, without the lock. */
+/* Take a map as it was received.  The main loop's, without the lock. */
 void agent_gang_map(struct agent_gang *g, const void *buf, size_t len);
-/* Set priority and locked memory as the last strobe requires: when sharing
- * ends, strobes announce it, and no map. */
+/* Set priority and locked memory as the last strobe requires.  That is not done
+ * when a map comes, because the end of sharing is announced by strobes and by
+ * no map. */
 void agent_gang_maps_bind(struct agent_gang *g);
-/* Publish the number of missed strobes as this node's variable, for the strober
- * (src/storm_strober/missed.h).  The main loop's, without the
- * lock. */
+/* Say by this node's variable how many strobes it has missed, for the strober
+ * (src/storm_strober/missed.h).  The main loop's, without the lock. */
 void agent_gang_report_missed(struct agent_gang *g);
 /* Discard all maps. */
 void agent_gang_maps_end(struct agent_gang *g);

@@ -22,29 +22,29 @@ struct agent_strobe {
 	int nap;			    /* an epoll of nothing */
 	bool stop;			    /* with the lock */
 	struct storm_strobes taker;	    /* with the lock */
-	/* the thread's */
-	uint32_t returned; /* as agent_away's */
-	uint64_t alarm;	   /* it sleeps until then at most, to act */
-	bool deaf;	   /* and hears nothing meanwhile */
+	/* Only the thread uses these. */
+	uint32_t returned; /* as in struct agent_away */
+	uint64_t alarm;	   /* when it wakes up at the latest, to act */
+	bool deaf;	   /* until then it hears nothing */
 	uint8_t buf[STORM_DATAGRAM_MAX];
 	struct storm_strobe strobe;
 	uint64_t refused_since;
 	uint32_t refused;
-	/* with the lock: what the main loop has not heard yet */
-	uint64_t taken, number, at;
-	bool muted; /* the main loop must steer anew */
-	/* the main loop's */
+	/* With the lock: strobes of which the main loop does not know yet. */
+	uint64_t taken, number, at; /* how many; the last one; when it came */
+	bool muted;		    /* the main loop must steer anew */
+	/* The main loop's. */
 	struct storm_strobe_match match;
-	_Atomic bool steered; /* the thread reads it: strobes come to it */
+	_Atomic bool steered; /* strobes come to the thread, which reads it */
 	uint64_t trust_at;
 };
 
-/* agent_strobe.c: without the lock.  Start the thread; 0 or an errno.  Stop
+/* agent_strobe.c, without the lock: start the thread (0 or an errno), and stop
  * it. */
 int agent_strobe_start(struct agent_gang *g);
 void agent_strobe_stop(struct agent_gang *g);
 
-/* agent_gate.c: with the lock.  The session is over: take no more strobes of
+/* agent_gate.c, with the lock: the session is over, so take no more strobes of
  * it. */
 void agent_gate_close(struct agent_gang *g);
 

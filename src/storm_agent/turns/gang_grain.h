@@ -1,11 +1,11 @@
 /*
- * gang_grain.h - does a step meet its other nodes often?  The second measure of
- * flexible coscheduling (paper section 3.2): a program whose ranks wait for each
- * other after little work gets nowhere in a turn that its other nodes do not give
- * it, and takes the time from one that would.
+ * gang_grain.h - decides whether a step meets its other nodes often.  That is
+ * the second measure of flexible coscheduling (paper section 3.2).  A program
+ * whose ranks wait for each other after little work cannot use a turn that its
+ * other nodes do not give it, and takes the time from a program that could.
  *
- * The figures are those of --storm-wait (wait_page.h): the user's word, for the
- * user's own step alone.  No Slurm header, no I/O.
+ * The figures come from --storm-wait (wait_page.h).  They are the user's word,
+ * and count for the user's own step alone.  No Slurm header, no I/O.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -15,24 +15,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* All zeroes: a new step counts as one that gets on alone. */
+/* All zeroes: a new step counts as one that can go on alone. */
 struct gang_grain {
-	bool fine;
+	bool fine;	    /* it is fine-grained: its ranks meet often */
 	unsigned int quiet; /* figures in a row without a wait */
-	/* since it was last judged; times in ns */
+	/* Since it was judged last; times in ns. */
 	uint64_t waits, computed, waited, ran;
 };
 
 /*
- * So much more has come to the account: waits, ns of computing and of waiting by
- * the clock, ns of CPU time.  A step that was stopped meanwhile has both kinds of ns
- * too high, in proportion; so only their proportion counts, and CPU time.
+ * Add to the figures: waits, ns of computing and of waiting by the clock, and
+ * ns of CPU time (ran).  If the step was stopped meanwhile, the first two times
+ * are both too high, in proportion.  So only their proportion counts, and CPU
+ * time.
  *
- * A step is judged after GANG_GRAIN_TIME of it.  It is fine-grained if it computes
- * for less than GANG_GRAIN_FINE before a wait, and waits for a tenth of the time; no
- * more if it computes for twice as long, or waits for a twentieth; nor when
- * GANG_GRAIN_QUIET times no wait has come, as what it computes after its last wait is
- * not in the account.  So do not tell of a step that stands.
+ * A step is judged after GANG_GRAIN_TIME ns of CPU time.  It is fine-grained if
+ * it computes for less than GANG_GRAIN_FINE ns before a wait, and waits for a
+ * tenth of the time.  It is so no more if it computes for twice as long, or
+ * waits for less than a twentieth.  Nor is it after GANG_GRAIN_QUIET calls in a
+ * row without a wait, because what it computes after its last wait is not in
+ * the account.  So do not call this for a step that stands.
  */
 #define GANG_GRAIN_TIME 50000000
 #define GANG_GRAIN_FINE 1000000

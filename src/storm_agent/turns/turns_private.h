@@ -1,11 +1,11 @@
 /*
  * turns_private.h - the state of turns.h, of which each file has its part:
  *
- *	turns.c		maps, strobes, silence; what comes in
+ *	turns.c		maps, strobes, silence: what comes in
  *	turns_step.c	steps: they come, go, are seen
- *	turns_apply.c	who stands and who runs, as the last strobe orders
- *	turns_bill.c	who pays for switches, with turns (gang_bill.h)
- *	turns_fill.c	who fills the gaps of whom (gang_class.h)
+ *	turns_apply.c	which steps stand and run, as the last strobe orders
+ *	turns_bill.c	which jobs pay for switches, with turns (gang_bill.h)
+ *	turns_fill.c	which steps fill the gaps of others (gang_class.h)
  *	turns_act.c	the list of acts
  *	turns_ask.c	questions that change nothing
  *
@@ -23,8 +23,8 @@
 
 enum turns_door {
 	TURNS_NO_DOOR,
-	TURNS_DOOR_WAITS, /* for some of its tasks */
-	TURNS_DOOR_MET,
+	TURNS_DOOR_WAITS, /* some of its tasks are not there yet */
+	TURNS_DOOR_MET,	  /* all of them are */
 	TURNS_DOOR_OPEN,
 };
 
@@ -33,56 +33,57 @@ struct turns_step {
 	struct turns_step_info is;
 	bool stands, fills; /* the one truth; both: never */
 	uint64_t began;	    /* when it was added */
-	uint64_t stopped;   /* when last; 0: never */
-	uint32_t stops;	    /* how often */
+	uint64_t stopped;   /* when it was stopped last; 0: never */
+	uint32_t stops;	    /* how often it was */
 	bool starting, has_srun;
 	enum turns_door door;
-	uint64_t met; /* when all tasks were at it */
-	/* excuses to run out of turn */
-	bool granted;		/* for root's signal, until its slot */
-	uint64_t granted_until; /* of a job that is held */
+	uint64_t met; /* when all tasks were at the door */
+	/* Reasons to run outside its turn. */
+	bool granted;		/* root's signal waits: until its slot */
+	uint64_t granted_until; /* the same, if its job is held */
 	bool traced;
-	bool attaching; /* a debugger waits, and its job is held */
-	uint64_t attached;
+	bool attaching;	   /* a debugger waits, and its job is held */
+	uint64_t attached; /* since when */
 	/* turns_bill.c */
-	uint64_t stop_cost, continue_cost; /* mean CPU time of the caller */
-	uint64_t grant_cost;		   /* for turns that were not its own */
-	bool outside;	/* it has run out of its turn in this slot */
-	bool asked;	/* its CPU time is asked for, as that began */
-	uint64_t used;	/* that */
-	uint64_t owes;	/* CPU time out of its turns, not paid yet */
-	bool gives_way; /* if it runs out of its turn: its job owes a turn */
-	uint64_t cost;	/* of a turn of its job, with what it owes */
-	uint32_t share; /* of its turns, which it skips */
-	bool skips;	/* pays with this turn */
-	bool spare;	/* has this turn of one that pays */
+	uint64_t stop_cost, continue_cost; /* ns of the caller's CPU, mean */
+	uint64_t grant_cost; /* ns, for turns that were not its own */
+	bool outside;	     /* it has run outside its turn in this slot */
+	bool asked;	     /* TURNS_USE is asked for, as that began */
+	uint64_t used;	     /* the answer: its CPU time then, ns */
+	uint64_t owes;	/* ns of CPU time outside its turns, not paid yet */
+	bool gives_way; /* its job owes a turn: outside its turn it fills */
+	uint64_t cost;	/* ns, of a turn of its job, with what it owes */
+	uint32_t share; /* of GANG_BILL_PARTS turns, how many it skips */
+	bool skips;	/* it pays with this turn */
+	bool spare;	/* it has the turn of one that pays */
 	/* turns_fill.c */
 	struct gang_class class; /* does it sleep in its turns? */
 	struct gang_grain grain; /* do its ranks meet often? */
-	bool threads;		 /* it can be measured */
-	uint64_t turn_at;	 /* when its turn began; 0: not measured */
-	uint64_t turn_over;	 /* 0: it goes on */
-	bool turn_woke;		 /* it stood before it */
+	bool threads;		 /* its threads can be measured */
+	uint64_t turn_at;   /* when its turn began; 0: it is not measured */
+	uint64_t turn_over; /* when it was over; 0: it goes on */
+	bool turn_woke;	    /* the step stood before its turn */
 };
 
-struct turns_known { /* a map as received */
+/* A map as it was received. */
+struct turns_known {
 	bool there;
 	struct gang_map map;
 	uint64_t digest;
 	uint32_t zone, self;
 };
 
-/* What waits for answers (turns_more()). */
+/* What is done after the caller's answers (turns_more()). */
 enum turns_phase {
-	TURNS_DONE,
-	TURNS_SLOT_WAITS,  /* for CPU times: then the slot begins */
-	TURNS_APPLY_WAITS, /* for steps before exec: then it is applied */
+	TURNS_DONE,	   /* nothing */
+	TURNS_SLOT_WAITS,  /* CPU times are asked for: begin the slot */
+	TURNS_APPLY_WAITS, /* steps before exec are looked at: apply it */
 };
 
 struct turns {
 	struct turns_step *steps;
 	uint32_t nsteps;
-	struct turns_act *acts; /* room for all that one call can bring */
+	struct turns_act *acts; /* room for all acts that one call can bring */
 	size_t nacts, room;
 	enum turns_phase phase;
 	struct turns_known known[2]; /* [0] is the newest */
@@ -97,16 +98,16 @@ struct turns {
 	uint64_t silence, limit;
 	bool was_away; /* count all strobes since as missed */
 	struct gang_agreed agreed;
-	uint64_t told_version; /* the slot last in the trace */
+	uint64_t told_version; /* map and slot that the trace has last */
 	uint32_t told_slot;
 	bool freed;	    /* a guard has continued steps */
-	uint64_t long_turn; /* in longer ones a batch script always runs */
+	uint64_t long_turn; /* see turns_create() */
 	uint64_t pending;   /* TURNS_SLOT_WAITS: the strobe's number */
 	struct turns_count count;
 };
 
 /* turns_ask.c */
-/* By this map the job has this node. */
+/* Has the job this node, by this map? */
 bool turns_is_here(const struct turns_known *k, const struct gang_job *j);
 /* The job, if it has this node in the map; else NULL. */
 const struct gang_job *turns_job_in(const struct turns_known *k, uint32_t job);
@@ -118,17 +119,19 @@ static inline bool turns_step_held(const struct turns_step *s)
 {
 	return s->stands || s->fills;
 }
-/* Its job has the slot that is now. */
+/* Has its job the present slot? */
 bool turns_has_slot(const struct turns *t, const struct turns_step *s);
 bool turns_known_is_flexible(const struct turns_known *k);
-/* A batch script runs while it has srun, which carries the output of steps. */
+/* May a batch script run outside its turn?  It may while it has an srun, which
+ * carries the output of steps. */
 bool turns_script_runs(const struct turns *t, const struct turns_step *s);
 
 /* turns_act.c */
-/* Room for what `steps` more steps can bring.  False: no memory. */
+/* Make room for the acts that `steps` more steps can bring.  False: no
+ * memory. */
 bool turns_acts_grow(struct turns *t, uint32_t steps);
 void turns_acts_clear(struct turns *t);
-/* Append one; what: of its event, with the state as it is now. */
+/* Append an act with an event of this kind, by the present state. */
 struct turns_act *turns_act_add(struct turns *t, enum turns_verb verb,
 				struct turns_step *s, enum gang_what what,
 				uint32_t a, uint32_t b);
@@ -140,36 +143,46 @@ void turns_stop(struct turns *t, struct turns_step *s, bool again,
 		uint64_t now);
 void turns_continue(struct turns *t, struct turns_step *s, enum gang_why why,
 		    uint64_t now);
-/* Begin a slot of that map, or go on with it. */
+/* Begin a slot of the map k, or go on with it, by the strobe of this number. */
 void turns_slot(struct turns *t, const struct turns_known *k, uint32_t slot,
 		uint64_t number, uint64_t now);
 /* Stop and continue steps as the last strobe orders, if there is one. */
 void turns_apply(struct turns *t, uint64_t now);
+/* Let everything run, for this reason. */
 void turns_open_now(struct turns *t, enum gang_why why, uint64_t now);
 
 /* turns_bill.c */
-/* What the slot that is over has cost is to be told.  True: it is asked for. */
+/* Ask for what the slot that is over has cost.  True: there is something to
+ * ask. */
 bool turns_bill_asks(struct turns *t);
 /* A slot begins: find the job that pays with it, and the one that has it
  * instead. */
 void turns_bill_slot(struct turns *t);
-/* Steps have come meanwhile: who has it may not keep it beside them. */
+/* Steps have come meanwhile: take the turn back from a job that shares cores
+ * with them. */
 void turns_bill_spares(const struct turns *t);
+/* The step ran for a signal of root's: it owes about one turn for that. */
 void turns_bill_grant(const struct turns *t, struct turns_step *s);
-/* It runs out of its turn, from now to the end of this slot. */
+/* The step runs outside its turn, from now to the end of this slot. */
 void turns_bill_outside(struct turns *t, struct turns_step *s);
+/* Everything runs: nothing more is billed for this slot. */
 void turns_bill_open(struct turns_step *s);
-/* Another step of its job owes what it does. */
+/* The step ends: another step of its job owes what it owes. */
 void turns_bill_leave(struct turns *t, const struct turns_step *s);
 
 /* turns_fill.c */
+/* May steps fill now?  All steps in turn here must sleep, and be able to give
+ * way. */
 bool turns_fill_may(const struct turns *t);
+/* Does this step take a gap?  One that spins leaves it to steps that
+ * compute. */
 bool turns_fill_takes(const struct turns *t, const struct turns_step *s);
-/* Its own turn begins, just before it continues. */
+/* The step's own turn begins, just before it continues. */
 void turns_fill_turn(struct turns *t, struct turns_step *s, uint64_t now);
-/* It is to fill.  False: it is needed as it is, to be measured. */
+/* May the step fill now?  False: it must stand, so that its turn is measured
+ * exactly. */
 bool turns_fill_begins(struct turns *t, struct turns_step *s);
-/* Note whose turn is over. */
+/* Note which steps' turns are over. */
 void turns_fill_turns_over(struct turns *t, uint64_t now);
 
 #endif
