@@ -48,10 +48,3 @@ void storm_prepare(void)
 		prepare.started = !storm_thread_start(&prepare.thread,
 						      prepare_thread, NULL);
 }
-
-void storm_prepare_end(void)
-{
-	if (prepare.started)
-		pthread_join(prepare.thread, NULL);
-	prepare.started = false;
-}

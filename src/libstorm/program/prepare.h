@@ -12,8 +12,5 @@
 void storm_prepare(void);
 /* Do the work in the calling thread. */
 void storm_prepare_here(void);
-/* Wait for the thread, which must have ended before this code is unloaded.  The
- * thread that called storm_prepare() calls it. */
-void storm_prepare_end(void);
 
 #endif
