@@ -26,6 +26,10 @@ static void nothing(int sig)
 static pid_t stopped(bool timer)
 {
 	const struct itimerval often = { { 0, 5000 }, { 0, 5000 } };
+	/* It may be stopped as it begins to handle one: the next one still waits,
+	 * instead of being blocked. */
+	const struct sigaction handle = { .sa_handler = nothing,
+					  .sa_flags = SA_NODEFER };
 	int status, fds[2];
 	char ready;
 	pid_t pid;
@@ -36,8 +40,8 @@ static pid_t stopped(bool timer)
 	if (!pid) {
 		must(!setuid(USER));
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		signal(SIGALRM, nothing);
-		signal(SIGUSR1, nothing);
+		sigaction(SIGALRM, &handle, NULL);
+		sigaction(SIGUSR1, &handle, NULL);
 		if (timer)
 			setitimer(ITIMER_REAL, &often, NULL);
 		must(write(fds[1], "", 1) == 1);
@@ -67,9 +71,9 @@ static bool roots(const pid_t *pids, size_t n)
 	return senders_stop(s);
 }
 
+/* When its tracer has left it runs for a moment, and stops again. */
 static void as_before(pid_t pid)
 {
-	/* when its tracer has left it runs for a moment, and stops again */
 	for (int i = 0; freezer_proc_wants(pid) & FREEZER_TRACED ||
 			!freezer_proc_stands(pid);
 	     i++) {
@@ -84,6 +88,18 @@ static void end(pid_t pid)
 	kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) != pid)
 		;
+}
+
+/* A process has 20 ms to stand for its tracer, which a loaded machine may exceed:
+ * then nothing is known of it. */
+static bool roots_at_last(const pid_t *pids, size_t n, pid_t with)
+{
+	for (int i = 0; i < 200; i++) {
+		as_before(with);
+		if (roots(pids, n))
+			return true;
+	}
+	return false;
 }
 
 static void send_as_user(pid_t to, int sig)
@@ -102,9 +118,8 @@ START_TEST(test_roots)
 
 	must(roots(&pid, 1) == false);
 	must(!kill(pid, SIGUSR1));
-	must(roots(&pid, 1));
-	as_before(pid);
-	must(roots(&pid, 1)); /* it still waits */
+	must(roots_at_last(&pid, 1, pid));
+	must(roots_at_last(&pid, 1, pid)); /* it still waits */
 	end(pid);
 }
 END_TEST
@@ -129,7 +144,7 @@ START_TEST(test_one_of_many)
 	end(pids[1]);
 	must(!roots(pids, 4));
 	must(!kill(pids[3], SIGUSR1));
-	must(roots(pids, 4));
+	must(roots_at_last(pids, 4, pids[3]));
 	for (int i = 0; i < 4; i++)
 		if (i != 1)
 			end(pids[i]);
