@@ -1,13 +1,14 @@
 /*
- * deaf.h - members of the cluster domain that do not hear strobes: a firewall keeps
- * these from them, and not their own signs of life.  Every node has the number of the
- * last strobe that it has taken in an own variable, whatever its release.  So
- * COMPARE-AND-WRITE with a number that was sent a while ago finds such nodes (paper
- * section 2.4.3).
+ * deaf.h - finds members of the cluster domain that do not hear strobes,
+ * because a firewall keeps strobes from them but lets their own signs of life
+ * pass.  A node of any release has the number of the last strobe that it has
+ * taken in an own variable.  So COMPARE-AND-WRITE with a number that was sent a
+ * while ago finds such nodes (paper section 2.4.3).
  *
- * A strobe, or its repeat, goes at least four times in what a node takes for silence
- * (gang_silence(), a second at most).  So a node that has not taken one of a second ago
- * lets everything run by its own rule.  It counts as deaf after two such looks.
+ * A strobe, or its repeat, is sent at least four times in what a node takes for
+ * silence (gang_silence(), a second at most).  So a node that has not taken one
+ * of a second ago lets everything run by its own rule.  It counts as deaf after
+ * two such looks.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -20,12 +21,10 @@
 
 /* Initialize it to zeroes. */
 struct deaf {
-	/* had no strobe, or no answer, at the last look */
-	struct storm_idset suspects;
-	struct storm_idset is; /* deaf nodes */
-	struct storm_idset
-		mute;  /* those of `is` that did not answer at that look */
-	uint64_t mark; /* the last strobe's number then */
+	struct storm_idset suspects; /* without strobe or answer, last look */
+	struct storm_idset is;	     /* deaf nodes */
+	struct storm_idset mute;     /* of `is`: without answer, last look */
+	uint64_t mark;		     /* the last strobe's number then */
 };
 
 struct deaf_view {
@@ -36,9 +35,9 @@ struct deaf_view {
 	void *arg;
 };
 
-/* Initialize it to zeroes, and clear it.  Each look that asks names all deaf
- * nodes anew: one that has joined since the last look may have been told to
- * hear. */
+/* Initialize it to zeroes, and clear it by deaf_news_clear().  Each look that
+ * asks names all deaf nodes anew, because one that has joined since the last
+ * look counts as hearing for those that are told. */
 struct deaf_news {
 	struct storm_idset deaf; /* hear no strobe, and answer */
 	struct storm_idset mute; /* neither hear one nor answer */
@@ -46,11 +45,11 @@ struct deaf_news {
 	struct storm_idset gone; /* were deaf, and are silent or no members */
 };
 
-/* Look once.  Returns how many questions were asked; an error of memory changes
- * nothing but that it is found later. */
+/* Look once, and fill *news.  Returns how many questions were asked.  Without
+ * memory something is only found later. */
 unsigned int deaf_look(struct deaf *d, const struct deaf_view *v,
 		       struct deaf_news *news);
-/* Nodes that did not answer another question: suspects. */
+/* Suspect these nodes, which did not answer another question. */
 void deaf_suspect(struct deaf *d, const struct storm_idset *mute);
 void deaf_news_clear(struct deaf_news *news);
 void deaf_clear(struct deaf *d);
