@@ -200,9 +200,9 @@ typedef struct storm_domain storm_domain_t;
 typedef struct storm_event storm_event_t;
 
 /* A node and why it failed.  sys: an errno or 0; with STORM_EVERSION, the
- * version of the node's agent; with STORM_EACCES, 1 more than the number of a node
- * whose address it does not believe, or 0; with STORM_EAUTH, why MUNGE refuses
- * (doc/wire-format.md), or 0. */
+ * version of the node's agent; with STORM_EACCES, 1 more than the number of a
+ * node whose address it does not believe, or 0; with STORM_EAUTH, why MUNGE
+ * refuses (doc/wire-format.md), or 0. */
 struct storm_fault {
 	uint32_t node;
 	enum storm_err why;
@@ -628,8 +628,8 @@ int storm_member_report(storm_member_t *m, uint8_t kind, uint32_t code,
  * TRANSFER-FILE (Algorithm 6): storm_xfer_and_signal() of the contents of a
  * regular file, up to its current end.  to is usually of kind FILE.  The caller
  * may close fd at once.  A file that cannot be read to that end aborts the
- * transfer, with a STORM_ESOURCE of STORM_NO_NODE.  NULL as there, with errno 0; or NULL with the errno of the file's
- * error.
+ * transfer, with a STORM_ESOURCE of STORM_NO_NODE.  NULL as there, with errno
+ * 0; or NULL with the errno of the file's error.
  */
 storm_event_t *storm_transfer_file(storm_domain_t *d,
 				   const struct storm_idset *P, int fd,

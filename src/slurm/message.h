@@ -11,7 +11,7 @@
 #include "src/common/slurm_protocol_api.h"
 
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(25, 5, 0)
-/* Pack a message into a socket.  Negative on failure, with errno set. */
+/* Send a message to a socket.  Negative on failure, with errno set. */
 static inline ssize_t message_send(int fd, slurm_msg_t *msg)
 {
 	return slurm_send_node_msg(fd, msg);

@@ -47,7 +47,7 @@ struct run {
 	struct action *action; /* a heap */
 	uint32_t actions, action_room;
 	uint64_t order;
-	uint64_t until; /* the simulation runs till then, or to an earlier action */
+	uint64_t until; /* when the run of the simulation ends at the latest */
 
 	bool opened, ended; /* the operation under way */
 	enum storm_compare compare;

@@ -37,7 +37,7 @@ struct deaf_view {
 
 /* Initialize it to zeroes, and clear it by deaf_news_clear().  Each look that
  * asks names all deaf nodes anew, because one that has joined since the last
- * look counts as hearing for those that are told. */
+ * look counts as one that hears. */
 struct deaf_news {
 	struct storm_idset deaf; /* hear no strobe, and answer */
 	struct storm_idset mute; /* neither hear one nor answer */

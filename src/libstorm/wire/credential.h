@@ -15,9 +15,10 @@ struct storm_credential_ops {
 	 * STORM_ENOMEM, or STORM_EAUTH: MUNGE failed, and it was logged. */
 	int (*encode)(uint32_t agent_uid, const void *payload, size_t len,
 		      char **cred);
-	/* *payload: malloc()ed, *len bytes.  uid, gid: the user that made cred.
-	 * STORM_OK; STORM_EAUTH: refused, and logged, with STORM_REFUSAL() where
-	 * the sender may know why (base/auth_reason.h); STORM_ENOMEM. */
+	/* *payload: malloc()ed, *len bytes.  uid, gid: the user that made
+	 * cred.  STORM_OK; STORM_EAUTH: refused, which was logged, as a
+	 * STORM_REFUSAL() where the sender may know why (base/auth_reason.h);
+	 * STORM_ENOMEM. */
 	int (*decode)(const char *cred, void **payload, size_t *len,
 		      uint32_t *uid, uint32_t *gid);
 };

@@ -89,7 +89,7 @@ struct turns {
 	struct turns_known known[2]; /* [0] is the newest */
 	bool shared;		     /* in the newest map jobs share */
 	/* the last strobe */
-	const struct turns_known *now; /* its map; NULL: none, everything runs */
+	const struct turns_known *now; /* its map; NULL: everything runs */
 	bool alone;		       /* it lets all jobs run */
 	uint32_t slot;
 	uint64_t number, heard;

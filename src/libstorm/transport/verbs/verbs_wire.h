@@ -10,7 +10,7 @@
 
 #include "src/libstorm/storm.h"
 
-/* An end's queue pairs: in a look-up, and in its answer. */
+/* What an end says of itself in a look-up, and in the answer. */
 #define VERBS_HELLO_LEN 24
 struct verbs_hello {
 	uint32_t mtu, qkey, qpn[2]; /* by class */
