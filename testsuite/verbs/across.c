@@ -242,10 +242,10 @@ static enum storm_state outcome(storm_event_t *e)
 
 	storm_test_event(e, true, 0, &out);
 	state = out.state;
-	printf("outcome %s\n", names[state]);
 	for (uint32_t i = 0; i < out.faults_kept; i++)
 		printf("fault %u %s\n", out.faults[i].node,
 		       storm_strerror(out.faults[i].why));
+	printf("outcome %s\n", names[state]); /* what tests wait for */
 	storm_outcome_clear(&out);
 	storm_event_destroy(e);
 	return state;
