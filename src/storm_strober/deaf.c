@@ -129,6 +129,47 @@ out:
 	deaf_found_clear(&none);
 }
 
+/* No strobe tells deaf nodes from others: those that give no answer, twice.  Every
+ * node has as much as nothing, so any answer is a yes. */
+static void deaf_look_for_answers(struct deaf *d, const struct deaf_view *v,
+				  struct deaf_news *news, unsigned int *asked)
+{
+	struct storm_idset sure = { 0 };
+	struct deaf_found f = { 0 };
+
+	if (deaf_ask(v, v->in, STORM_GE, 0, QUESTIONS, &f, asked) ||
+	    storm_idset_union(&d->suspects, &d->is) ||
+	    storm_idset_union(&sure, &f.mute) ||
+	    storm_idset_keep(&sure, &d->suspects) ||
+	    storm_idset_minus(&d->is, &sure, &news->back) ||
+	    storm_idset_union(&news->mute, &sure))
+		goto out; /* no memory: it is found later */
+	storm_idset_clear(&d->mute);
+	storm_idset_union(&d->mute, &sure);
+	deaf_move(&d->is, &sure);
+	deaf_move(&d->suspects, &f.mute);
+	storm_idset_drop(&d->suspects, &d->is);
+out:
+	storm_idset_clear(&sure);
+	deaf_found_clear(&f);
+}
+
+/* Another part knows of those that have left, and nothing is known of them when they
+ * return.  0 or an error. */
+static int deaf_keep(struct deaf *d, const struct storm_idset *in,
+		     struct deaf_news *news)
+{
+	int err = storm_idset_minus(&d->is, in, &news->gone);
+
+	if (!err)
+		err = storm_idset_keep(&d->suspects, in);
+	if (!err)
+		err = storm_idset_keep(&d->is, in);
+	if (!err)
+		err = storm_idset_keep(&d->mute, in);
+	return err;
+}
+
 unsigned int deaf_look(struct deaf *d, const struct deaf_view *v,
 		       struct deaf_news *news)
 {
@@ -136,24 +177,25 @@ unsigned int deaf_look(struct deaf *d, const struct deaf_view *v,
 	unsigned int asked = 0;
 
 	d->mark = v->number;
-	if (!v->number) {
+	if (!v->number && !v->waits) {
 		/* it is asked about them first when there are strobes again */
 		storm_idset_union(&d->suspects, &d->is);
 		deaf_move(&news->back, &d->is);
 		storm_idset_clear(&d->mute);
 		return 0;
 	}
-	/* of those that have left another part knows, and nothing is known of them
-	 * when they return */
-	if (storm_idset_minus(&d->is, v->in, &news->gone))
+	if (deaf_keep(d, v->in, news))
 		return 0;
-	storm_idset_keep(&d->suspects, v->in);
-	storm_idset_keep(&d->is, v->in);
-	storm_idset_keep(&d->mute, v->in);
+	if (!v->number) {
+		deaf_look_for_answers(d, v, news, &asked);
+		return asked;
+	}
 	/* numbers restart in an epoch, and a node that has joined in it has none
 	 * of those before */
-	if (!mark || mark >> 32 != v->number >> 32)
+	if (!mark || mark >> 32 != v->number >> 32) {
+		storm_idset_clear(&d->mute); /* they are not asked now */
 		return 0;
+	}
 	if (d->suspects.count || d->is.count)
 		deaf_look_again(d, v, mark, news, &asked);
 	if (v->all)

@@ -10,6 +10,10 @@
  * of a second ago lets everything run by its own rule.  It counts as deaf after
  * two such looks.
  *
+ * While nothing is strobed no node is deaf.  But the first map can wait for a node that
+ * hears nothing.  So while it waits, a node that answers no question at two looks is
+ * mute.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #ifndef STORM_DEAF_H
@@ -31,6 +35,7 @@ struct deaf_view {
 	const struct storm_idset *in; /* the members that are not silent */
 	uint64_t number;	      /* of the last strobe; 0: none is sent */
 	bool all;	      /* ask all of them, not only those in doubt */
+	bool waits;	      /* no strobe is sent, and a map waits for nodes */
 	questions_ask_fn ask; /* compares STORM_VAR_HEARTBEAT */
 	void *arg;
 };

@@ -143,6 +143,7 @@ static struct {
 	/* under the lock */
 	uint64_t *count;
 	struct storm_idset mute;
+	bool map_waits;
 	/* the thread's own */
 	uint64_t *work;
 	struct deaf deaf;
@@ -172,12 +173,23 @@ static void missed_tell(const struct storm_idset *nodes, enum missed_what what)
 			missed.ops.tell(n, what);
 }
 
+static bool missed_a_map_waits(void)
+{
+	bool waits;
+
+	pthread_mutex_lock(&asker.lock);
+	waits = missed.map_waits;
+	pthread_mutex_unlock(&asker.lock);
+	return waits;
+}
+
 static void missed_listen(const struct storm_idset *in, bool all)
 {
 	struct asker_question question = { &asker, STORM_VAR_HEARTBEAT };
 	const struct deaf_view v = { .in = in,
 				     .number = missed.ops.number(),
 				     .all = all,
+				     .waits = missed_a_map_waits(),
 				     .ask = asker_ask,
 				     .arg = &question };
 	struct deaf_news news = { 0 };
@@ -225,6 +237,7 @@ static void missed_release(void)
 	deaf_clear(&missed.deaf);
 	storm_idset_clear(&missed.mute);
 	missed.nodes = missed.first = missed.looks = 0;
+	missed.map_waits = false;
 }
 
 int missed_start(storm_domain_t *d, uint32_t nodes,
@@ -267,6 +280,13 @@ bool missed_get(uint64_t *count, uint32_t nodes)
 		memcpy(count, missed.count, nodes * sizeof(*count));
 	pthread_mutex_unlock(&asker.lock);
 	return there;
+}
+
+void missed_map_waits(bool waits)
+{
+	pthread_mutex_lock(&asker.lock);
+	missed.map_waits = waits;
+	pthread_mutex_unlock(&asker.lock);
 }
 
 void missed_mute(struct storm_idset *out)

@@ -55,6 +55,9 @@ void missed_stop(void);
 /* Copy the counts of the first `nodes` nodes.  False: the thread does not run,
  * or has fewer nodes. */
 bool missed_get(uint64_t *count, uint32_t nodes);
+/* A map waits for nodes, or does not any more.  While none is strobed, too, it is found
+ * then which members answer no question. */
+void missed_map_waits(bool waits);
 /* Add the members that answer no question, and are not silent, to *out. */
 void missed_mute(struct storm_idset *out);
 

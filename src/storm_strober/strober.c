@@ -66,8 +66,7 @@
 
 #define RETRY (100 * STORM_MS) /* after a map did not reach all nodes */
 #define TEST_EVERY (20 * STORM_MS)
-#define CUT_AFTER (3 * STORM_SEC) /* a map is on its way */
-#define PIPE 0			  /* the socket to slurmctld */
+#define PIPE 0 /* the socket to slurmctld */
 
 static struct {
 	const char *state; /* file */
@@ -172,6 +171,7 @@ static void strober_map_send(void)
 	}
 	if (!needed)
 		strober_map_counts(b);
+	strober_domain_map_waits(0);
 	maps_unneeded(&strober.maps);
 }
 
@@ -192,13 +192,13 @@ static void strober_map_sent(void)
 
 	if (!storm_test_event(strober.event, true, storm_now() + TEST_EVERY,
 			      &out)) {
-		if (storm_now() > strober.sent_at + CUT_AFTER)
-			strober_domain_cut();
+		strober_domain_map_waits(storm_now() - strober.sent_at);
 		return;
 	}
 	storm_event_destroy(strober.event);
 	strober.event = NULL;
 	if (out.state == STORM_DONE) {
+		strober_domain_map_waits(0);
 		strober.refused = false;
 		strober_map_counts(&strober.maps.moving);
 		maps_done(&strober.maps);

@@ -32,6 +32,10 @@
 #include "strober_domain.h"
 #include "strober_state.h"
 
+/* A map is on its way, as a rule for milliseconds. */
+#define ASK_AFTER STORM_SEC
+#define CUT_AFTER (3 * STORM_SEC)
+
 static struct {
 	const char *state; /* file */
 	uint64_t cluster;
@@ -345,7 +349,7 @@ void strober_domain_open(void)
 	strobe_clock_open(d);
 }
 
-void strober_domain_cut(void)
+static void strober_domain_cut(void)
 {
 	struct storm_idset mute = { 0 };
 
@@ -353,6 +357,13 @@ void strober_domain_cut(void)
 	if (mute.count)
 		domain_cut(dom.open, &mute);
 	storm_idset_clear(&mute);
+}
+
+void strober_domain_map_waits(uint64_t since)
+{
+	missed_map_waits(since > ASK_AFTER);
+	if (since > CUT_AFTER)
+		strober_domain_cut();
 }
 
 void strober_domain_confirm(void)

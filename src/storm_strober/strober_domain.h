@@ -55,9 +55,10 @@ storm_domain_t *strober_domain_get(void);
  * later.  The domain must be open, and slurmctld's frames read. */
 void strober_domain_confirm(void);
 
-/* An operation waits: exclude members that answer no question (missed.h), for which
- * it would wait in vain.  The domain must be open. */
-void strober_domain_cut(void);
+/* A map has been on its way for so long; 0: it is not any more.  Find members that
+ * answer no question (missed.h), and exclude them: it would wait in vain for them.  The
+ * domain must be open. */
+void strober_domain_map_waits(uint64_t since);
 
 /* Has a node become a member since the last call? */
 bool strober_domain_joined(void);

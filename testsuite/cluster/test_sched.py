@@ -151,6 +151,34 @@ def test_users_are_told_that_strobes_are_lost(lab, wall):
     assert (said().count(says), said().count(back)) == (1, 1), said()
 
 
+def test_no_map_waits_long_for_a_node_that_hears_nothing(lab):
+    """A firewall closes while nothing is shared, so that no strobe shows it. The
+    first jobs that share take turns within seconds on the other nodes, and Extra says
+    why the node is out."""
+    drops, says, back = WALLS["datagrams"]
+    before = len(lab.log("ctl", "slurmctld"))
+
+    def said():
+        return lab.log("ctl", "slurmctld")[before:]
+
+    until(lambda: not standing(lab, "n1"), "nothing to be shared")
+    with dropped(lab, "n2", "input", drops):
+        jobs = [submit(lab) for _ in "12"]
+        running(lab, *jobs)
+        began = time.monotonic()
+        strobed(lab)
+        # 7 s by the strober, and as much again for a noisy machine
+        assert time.monotonic() < began + 14
+        until(lambda: (told(show(lab, "node", "n2")) or {}).get("out") ==
+              "strobes-lost", lambda: f"words that n2 hears nothing, not "
+              f"{show(lab, 'node', 'n2')}")
+        until(lambda: standing(lab, "n1"), "a step of n1 to stand")
+        assert not standing(lab, "n2")
+    until(lambda: in_turn(lab, jobs[0]), "the words to go")
+    until(lambda: standing(lab, "n2"), "a step of n2 to stand")
+    assert (said().count(says), said().count(back)) == (1, 1), said()
+
+
 def test_multicast_ends(lab):
     """A node that hears no multicast any more costs no turns: strobes go down the
     tree, until it hears them again."""

@@ -13,7 +13,7 @@
 #define EPOCH (7ull << 32)
 
 static uint64_t heard[NODES], number;
-static bool blocked[NODES], mute[NODES];
+static bool blocked[NODES], mute[NODES], waits;
 static unsigned int asked;
 static struct storm_idset in;
 static struct deaf deaf;
@@ -26,7 +26,9 @@ static enum storm_compare ask(void *arg, const struct storm_idset *P,
 {
 	bool yes = true;
 
-	must(arg == heard && P->count && value);
+	must(arg == heard && P->count);
+	/* any number is as much as none: who does not answer? */
+	must(value || (waits && !number && rel == STORM_GE));
 	must(rel == STORM_GE || rel == STORM_LT);
 	must(storm_idset_covers(&in, P));
 	asked++;
@@ -47,6 +49,7 @@ static unsigned int look(bool all)
 	const struct deaf_view v = { .in = &in,
 				     .number = number,
 				     .all = all,
+				     .waits = waits,
 				     .ask = ask,
 				     .arg = heard };
 	unsigned int said;
@@ -83,6 +86,7 @@ static void begin(void)
 	storm_idset_clear(&in);
 	must(!storm_idset_add(&in, 0, NODES - 1));
 	number = EPOCH + 1;
+	waits = false;
 	must(!look(true) && quiet()); /* nothing is old enough */
 }
 
@@ -210,6 +214,63 @@ START_TEST(test_no_strobes)
 	number = was;
 	must(!look(false) && quiet());
 	must(look(false) && only(&news.deaf, 1) && only(&news.back, 2));
+	end();
+}
+END_TEST
+
+/* A firewall has closed while nothing was shared: the first map waits for those
+ * behind it, and no strobe tells which they are. */
+START_TEST(test_a_map_waits)
+{
+	uint64_t was;
+
+	begin();
+	look(false);
+	was = number;
+	number = 0;
+	mute[4] = blocked[4] = true;
+	must(!look(true) && !look(true) && quiet());
+	waits = true;
+	/* a map that waits for a moment costs two questions and no node its turns */
+	must(look(false) == 2 && quiet() && !deaf.mute.count);
+	mute[4] = false;
+	must(look(false) == 1 && quiet() && !deaf.mute.count);
+	mute[4] = true;
+	must(look(false) == 2 && quiet());
+	must(look(false) == 2 && only(&news.mute, 4) && only(&deaf.mute, 4));
+	must(look(true) == 2 && only(&news.mute, 4) && only(&deaf.mute, 4));
+	must(!news.deaf.count && !news.back.count);
+	/* it is excluded */
+	storm_idset_clear(&in);
+	must(!storm_idset_add(&in, 0, 3) &&
+	     !storm_idset_add(&in, 5, NODES - 1));
+	must(look(false) == 1 && only(&news.gone, 4) && !deaf.mute.count);
+	/* one more, which answers after all */
+	mute[5] = true;
+	must(look(false) == 2 && quiet());
+	must(look(false) == 2 && only(&news.mute, 5));
+	mute[5] = false;
+	must(look(false) == 1 && only(&news.back, 5) && !deaf.mute.count);
+	/* one is mute while the map arrives: strobes show that from now on */
+	mute[6] = blocked[6] = true;
+	look(false);
+	look(false);
+	must(only(&news.mute, 6));
+	waits = false;
+	number = was;
+	must(!look(false) && quiet() && only(&deaf.is, 6));
+	must(look(false) == 1 && only(&news.mute, 6) && only(&deaf.mute, 6));
+	blocked[6] = mute[6] = false;
+	look(false);
+	must(look(false) == 1 && only(&news.back, 6) && !deaf.mute.count);
+	/* no map and no strobe: nothing is claimed */
+	mute[7] = blocked[7] = waits = true;
+	number = 0;
+	look(false);
+	look(false);
+	must(only(&news.mute, 7));
+	waits = false;
+	must(!look(true) && only(&news.back, 7) && !deaf.mute.count);
 	end();
 }
 END_TEST
@@ -368,6 +429,7 @@ int main(void)
 	tcase_add_test(t, test_a_moment);
 	tcase_add_test(t, test_no_answer);
 	tcase_add_test(t, test_no_strobes);
+	tcase_add_test(t, test_a_map_waits);
 	tcase_add_loop_test(t, test_random, 0, unit_runs(40));
 	tcase_add_test(t, test_all_are_deaf);
 	tcase_add_loop_test(t, test_deaf_and_away, 0, 4);
