@@ -172,6 +172,8 @@ static void nodes_tell_out(const char *name, const char *extra)
 		  "the disk of /run/slurm-storm is full there: make room" },
 		{ "no-gang(groups)",
 		  "it lacks the control groups of Freezer in storm.conf: mount them, or correct Freezer" },
+		{ "no-gang(slurmd)",
+		  "its slurmd is stopped, or has ended: start it" },
 		{ "no-gang(rights)",
 		  "its agent may not write in /run/slurm-storm or its control groups: remount them rw there, or correct Freezer" },
 	};

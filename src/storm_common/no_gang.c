@@ -31,6 +31,8 @@ static const char *no_gang_lacks(int err)
 	case ENODEV:
 	case EOPNOTSUPP:
 		return "groups";
+	case ESRCH:
+		return "slurmd";
 	default:
 		return NULL;
 	}

@@ -139,7 +139,10 @@ static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 	bool news = f->node < dom.nodes &&
 		    outside_excluded(f->node, lacks ? f->sys : 0, deaf);
 	char auth[STORM_AUTH_TEXT];
-	const char *what = sys ? strerror(sys) : "";
+	const char *what = sys == ESRCH && lacks ?
+				   "slurmd, which has ended or is stopped" :
+			   sys ? strerror(sys) :
+				 "";
 
 	(void) arg;
 	if (f->why == STORM_EAUTH && storm_auth_text(sys, auth, sizeof(auth)))

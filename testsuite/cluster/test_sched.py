@@ -5,6 +5,7 @@ import glob
 import os
 import pathlib
 import re
+import signal
 import threading
 import time
 
@@ -85,6 +86,47 @@ def test_users_are_told_what_a_node_lacks(lab):
     turns(lab, "1/2", *jobs)
     assert lab.agent_stats("n2")["no_gang"] is None
     # the steps that began before stand still out of their turns, there too
+    until(lambda: standing(lab, "n2"), "a step of n2 to stand")
+
+
+def test_users_are_told_of_a_node_without_slurmd(lab):
+    """Without slurmd, or while it is stopped, a node's steps all run, though its agent
+    lives and hears strobes: Extra and the jobs' words say so until slurmd is back."""
+    def is_told():
+        word = told(show(lab, "node", "n2")) or {}
+        return word.get("out") == "no-gang(slurmd)" and "since" in word
+
+    def said():
+        return lab.log("ctl", "slurmctld")[before:]
+
+    jobs = [submit(lab) for _ in "12"]
+    running(lab, *jobs)
+    turns(lab, "1/2", *jobs)
+    for leaves, comes in (
+            (lambda: lab.kill("n2", "slurmd", signal.SIGSTOP),
+             lambda: lab.kill("n2", "slurmd", signal.SIGCONT)),
+            (lambda: lab.end("n2", "slurmd"),
+             lambda: lab.restart("n2", "slurmd"))):
+        until(lambda: in_turn(lab, jobs[0]), "the node's turns")
+        until(lambda: standing(lab, "n2"), "a step of n2 to stand")
+        before, agent = len(lab.log("ctl", "slurmctld")), lab.pids("n2", "agent")
+        leaves()
+        try:
+            until(is_told, lambda: "words that n2 has no slurmd, not "
+                  f"{show(lab, 'node', 'n2')}")
+            assert told(show(lab, "job", jobs[0]))["out"] == "n2"
+            assert not standing(lab, "n2")
+            assert lab.agent_stats("n2")["no_gang"] == "no-gang(slurmd)"
+            assert said().count("what its agent needs for that: slurmd, which "
+                                "has ended or is stopped") == 1, said()
+            strobed(lab)
+        finally:
+            comes()
+        until(lambda: in_turn(lab, jobs[0]), "the words to go")
+        # the same one, which has lost nothing
+        assert lab.pids("n2", "agent") == agent
+        assert lab.agent_stats("n2")["no_gang"] is None
+        strobed(lab, "n2")
     until(lambda: standing(lab, "n2"), "a step of n2 to stand")
 
 

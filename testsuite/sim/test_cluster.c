@@ -11,6 +11,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,8 +135,17 @@ static void on_report(void *arg, const struct storm_report *rep)
 	(void) rep;
 }
 
+static struct storm_fault fault; /* the last one */
+
+static void on_fault(void *arg, const struct storm_fault *f)
+{
+	(void) arg;
+	fault = *f;
+}
+
 static const struct storm_owner_ops ops = {
 	.opened = on_opened,
+	.fault = on_fault,
 	.xfer_done = on_done,
 	.compare_done = on_compared,
 	.report = on_report,
@@ -785,6 +795,33 @@ static void silent_in_an_epoch(void)
 	end_domain(r);
 }
 
+/* A node that cannot take part any more says why, and is out at once.  It is in again
+ * when it lets the owner's next OPEN in. */
+static void leaves(uint32_t node, bool multicast)
+{
+	struct run run = { .random = 1 }, *r = &run;
+	struct storm_sim_conf c = twenty(multicast);
+	struct storm_nm *nm;
+	int err;
+
+	begin_domain(r, &c);
+	write_to_all(r, STORM_SEC);
+	nm = storm_sim_nm(r->sim, node);
+	err = storm_nm_leave(nm, storm_sim_session(r->sim, node), STORM_EBUSY,
+			     ESRCH, storm_sim_now(r->sim));
+	CHECK(!err, "leave: %s", storm_strerror(err));
+	storm_sim_called(r->sim, node);
+	CHECK(storm_sim_run(r->sim, 100 * STORM_MS, is_out, r),
+	      "n%u has left, and is in", node + 1);
+	CHECK(fault.node == node && fault.why == STORM_EBUSY &&
+		      fault.sys == ESRCH,
+	      "n%u: %d, %d", fault.node + 1, (int) fault.why, fault.sys);
+	CHECK(storm_sim_run(r->sim, 3 * STORM_SEC, is_in, r), "n%u is not back",
+	      node + 1);
+	write_to_all(r, STORM_SEC);
+	end_domain(r);
+}
+
 static void quiet(enum storm_log_level level, const char *msg)
 {
 	if (getenv("STORM_VERBOSE"))
@@ -810,6 +847,8 @@ int main(int argc, char **argv)
 		hears_nothing(places[i], true);
 		hears_nothing(places[i], false);
 		hears_no_multicast(places[i]);
+		leaves(places[i], true);
+		leaves(places[i], false);
 	}
 	silent_in_an_epoch();
 	for (uint64_t seed = first; seed < first + n; seed++)

@@ -25,6 +25,11 @@
 #include "src/libstorm/base/minmax.h"
 #include "src/storm_agent/agent_session.h"
 
+/* A slurmd that is started again is there within this time. */
+#define SLURMD_PATIENCE (5 * STORM_SEC)
+#define SLURMD_LOOK STORM_SEC
+#define NO_SLURMD ESRCH /* what the node lacks then */
+
 /* True: Slurm makes control groups for steps. */
 static bool agent_gang_slurm_has_groups(void)
 {
@@ -183,6 +188,9 @@ int agent_gang_ready(struct agent *a)
 {
 	int err = a->gang ? 0 : agent_gang_begin(a);
 
+	if (a->gang && a->gang->has_left)
+		return NO_SLURMD;
+
 	if (err && err != a->gang_lacks)
 		error("gang scheduling cannot start, jobs on this node take no turns, trying again: %s",
 		      strerror(err));
@@ -258,6 +266,51 @@ void agent_gang_event(struct agent_session *s, uint32_t event, const void *buf,
 		agent_gang_map(g, buf, len);
 }
 
+/* slurmd is there, again or still. */
+static void agent_gang_have_slurmd(struct agent_gang *g)
+{
+	g->alone_at = 0;
+	if (!g->has_left)
+		return;
+	info("gang scheduling: slurmd is there again");
+	g->has_left = false;
+	g->a->gang_lacks = 0;
+	agent_note_find(g->a);
+}
+
+/* All steps run, as nobody guards them.  As a member of the domain this node would be
+ * shown with turns. */
+static void agent_gang_lack_slurmd(struct agent_gang *g, uint64_t now)
+{
+	if (!g->alone_at)
+		g->alone_at = now;
+	if (g->has_left || now < g->alone_at + SLURMD_PATIENCE)
+		return;
+	error("gang scheduling: slurmd is stopped, or has ended: jobs on this node take no turns until it is there");
+	g->has_left = true;
+	g->a->gang_lacks = NO_SLURMD;
+	storm_nm_leave(g->a->nm, g->session->id, STORM_EBUSY, NO_SLURMD, now);
+}
+
+static uint64_t agent_gang_look_for_slurmd(struct agent_gang *g, uint64_t now)
+{
+	bool there;
+
+	if (!g->session && !g->has_left)
+		return STORM_NEVER;
+	if (now < g->alone_look)
+		return g->alone_look;
+	agent_gang_lock(g);
+	there = agent_gang_slurmd_is_there(g, now);
+	agent_gang_unlock(g);
+	if (there)
+		agent_gang_have_slurmd(g);
+	else
+		agent_gang_lack_slurmd(g, now);
+	g->alone_look = now + SLURMD_LOOK;
+	return g->has_left && g->session ? now : g->alone_look;
+}
+
 uint64_t agent_gang_tick(struct agent *a, uint64_t now)
 {
 	struct agent_gang *g = a->gang;
@@ -267,6 +320,7 @@ uint64_t agent_gang_tick(struct agent *a, uint64_t now)
 		return STORM_NEVER;
 	left = storm_min(agent_gang_left_try(g, now),
 			 agent_gang_naps_look(g, now));
+	left = storm_min(left, agent_gang_look_for_slurmd(g, now));
 	left = storm_min(left, agent_gang_held_look(g, now));
 	left = storm_min(left, agent_gang_steps_relist(g, now));
 	/* a step that stops then wakes this loop */

@@ -124,6 +124,10 @@ struct agent_gang {
 	uint64_t slurmd_at;
 	bool slurmd_stands;
 	uint32_t freed; /* the page's count of that name, as seen last */
+	/* agent_gang.c: the main loop's */
+	uint64_t alone_at; /* seen without slurmd since then; 0: it is there */
+	uint64_t alone_look;
+	bool has_left; /* the cluster domain therefore */
 };
 
 static inline void agent_gang_lock(struct agent_gang *g)

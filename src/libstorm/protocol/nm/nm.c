@@ -497,6 +497,21 @@ void storm_nm_destroy(struct storm_nm *nm)
 	free(nm);
 }
 
+int storm_nm_leave(struct storm_nm *nm, uint64_t session, enum storm_err why,
+		   int sys, uint64_t now)
+{
+	struct nm_session *s = nm_find_host(nm, session);
+
+	if (!s || !s->open->cluster)
+		return STORM_ENOENT;
+	s->left = true;
+	s->fault = why;
+	s->fault_sys = sys;
+	nm_status_update(s, true, now);
+	s->closing = true;
+	return STORM_OK;
+}
+
 int storm_nm_segment(struct storm_nm *nm, uint32_t segment, void *base,
 		     size_t len)
 {

@@ -177,6 +177,12 @@ int storm_nm_segment(struct storm_nm *nm, uint32_t segment, void *base,
  * do not take them; STORM_ENOENT. */
 int storm_nm_hold(struct storm_nm *nm, uint64_t session, int64_t bytes);
 
+/* Leave the cluster domain: storm_nm_tick() closes the session.  The owner is told the
+ * reason once.  If that is lost, it finds the node silent.  A later OPEN of the same
+ * owner is a new session, if the host is ready for it.  STORM_ENOENT. */
+int storm_nm_leave(struct storm_nm *nm, uint64_t session, enum storm_err why,
+		   int sys, uint64_t now);
+
 /* Set *self to this node's number in the session's domain.  A new owner may
  * have changed it.  STORM_ENOENT. */
 int storm_nm_self(struct storm_nm *nm, uint64_t session, uint32_t *self);

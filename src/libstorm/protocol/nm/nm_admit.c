@@ -32,7 +32,8 @@ static void nm_session_free(struct nm_session *s)
 	storm_status_free(&s->status.sent);
 	storm_cast_free(&s->heard.cast);
 	nm_excluded_free(&s->excluded);
-	nm->recent[nm->recent_at++ % 256] = s->link.session;
+	if (!s->left)
+		nm->recent[nm->recent_at++ % 256] = s->link.session;
 	storm_tree_free(&s->tree.shape);
 	free(s->routes.to);
 	storm_link_free(&s->link);
@@ -76,7 +77,9 @@ static void nm_stream_end(struct storm_nm *nm, uint64_t stream,
 	nm->t->ops->end_stream(nm->t, stream, err);
 }
 
-/* Known, under way or over?  The same OPEN is never taken twice. */
+/* Known, under way or over?  The same OPEN is never taken twice.  A cluster domain that
+ * this node has left is as one that an earlier life knew: MUNGE finds repeats, and the
+ * owner has it join anew. */
 static bool nm_session_known(struct storm_nm *nm, uint64_t session)
 {
 	if (nm_find(nm, session))

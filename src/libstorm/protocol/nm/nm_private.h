@@ -227,7 +227,8 @@ struct nm_session {
 		uint64_t bytes; /* that may be relayed now */
 		uint64_t at;	/* when they were counted */
 	} relay;
-	int fault; /* enum storm_err: why this node closes it */
+	int fault, fault_sys; /* enum storm_err: why this node closes it */
+	bool left;	      /* the cluster domain, and may come back */
 	struct nm_guest host;
 	struct nm_tree tree;
 	struct nm_routes routes;

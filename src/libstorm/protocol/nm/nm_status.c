@@ -102,7 +102,7 @@ static void nm_status_own(const struct nm_session *s, struct storm_status *out,
 	if (x->err && x->op == a->op)
 		storm_status_fault(out, s->self, x->err, x->sys);
 	else if (s->fault)
-		storm_status_fault(out, s->self, s->fault, 0);
+		storm_status_fault(out, s->self, s->fault, s->fault_sys);
 	for (uint32_t i = 0; i < s->tree.nfaults; i++) {
 		const struct storm_fault *f = &s->tree.fault[i];
 
