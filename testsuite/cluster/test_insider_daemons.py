@@ -203,6 +203,19 @@ def test_nursery_killed(fresh):
     fresh.by_storm(run)
 
 
+def test_nursery_hangs(fresh):
+    """It is stopped, or stands in the kernel. Every --bcast on the node failed for
+    ever; now another one is there within seconds, before a broadcast gives up."""
+    agent = fresh.lab.pids("n2", "agent")
+    old = helper(fresh, "n2", "storm_nursery")
+    os.kill(old, signal.SIGSTOP)
+    by_storm(fresh, "-N4 -n4 --bcast=/tmp/one {do} say x")
+    assert helper(fresh, "n2", "storm_nursery") != old
+    assert len(said(fresh, "n2", r"storm_nursery, pid \d+\) has not answered for "
+                    "5 s: replacing it")) == 1
+    assert fresh.lab.pids("n2", "agent") == agent
+
+
 def test_nursery_that_does_not_stay(fresh):
     """Then the agent ends, and slurmd starts all anew."""
     agent, = fresh.lab.pids("n2", "agent")
@@ -253,7 +266,7 @@ def test_children_of_a_user(fresh):
 @pytest.mark.long       # the agents check every half minute
 def test_directories_of_a_job_are_removed_by_one_process(fresh):
     """The nursery stands still, so what the agent asks it for can be counted:
-    each child is a socket."""
+    each child is a socket. Its keeper, too: it would replace the nursery."""
     put_greet(fresh)
     job = fresh.allocate(1, "-w", "n2")
     for i in range(24):
@@ -262,13 +275,15 @@ def test_directories_of_a_job_are_removed_by_one_process(fresh):
         assert run.code == 0, str(run)
     agent, = fresh.lab.pids("n2", "agent")
     until(lambda: not fresh.lab.pids("n2", "storm_file"), "the children to end")
-    fresh.lab.kill("n2", "storm_nursery", signal.SIGSTOP)
+    for name in ("storm_keeper", "storm_nursery"):
+        fresh.lab.kill("n2", name, signal.SIGSTOP)
     before = len(os.listdir(f"/proc/{agent}/fd"))
     fresh.cancel(job)
     until(lambda: len(os.listdir(f"/proc/{agent}/fd")) > before, "the removal")
     assert fresh.agent("n2", "sessions") == 0       # it has asked for all
     asked = len(os.listdir(f"/proc/{agent}/fd")) - before
-    fresh.lab.kill("n2", "storm_nursery", signal.SIGCONT)
+    for name in ("storm_nursery", "storm_keeper"):
+        fresh.lab.kill("n2", name, signal.SIGCONT)
     until(lambda: not any(f.endswith("_libs") for f in fresh.listing("n2")),
           "the directories to go")
     assert asked <= 2, asked

@@ -47,7 +47,7 @@ static int start_nursery(file_join_fn join)
 	if (!pid) {
 		dup2(pair[1], 3);
 		close_range(4, ~0U, 0);
-		file_nursery_serve(3, join);
+		file_nursery_serve(3, -1, join);
 	}
 	close(pair[1]);
 	nursery_pid = pid;

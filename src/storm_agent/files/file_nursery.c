@@ -43,6 +43,8 @@
 	 CAPS_BIT(CAP_SYS_ADMIN) | CAPS_BIT(CAP_SYS_CHROOT))
 /* Five deaths in a row, each soon after the start, end the keeper, too. */
 #define DEATHS_LIMIT (CHILD_BACKOFF_MIN << 5)
+#define ASK_EVERY 1000 /* ms: does it answer? */
+#define PATIENCE (5 * STORM_SEC)
 
 union request {
 	struct file_spawn s;
@@ -59,6 +61,7 @@ struct file_waiting {
 
 static struct {
 	int sock, ends; /* ends: of children */
+	int asked;	/* by the keeper; -1: it is dead, or there is none */
 	file_join_fn join;
 	struct {
 		pid_t pid;
@@ -69,7 +72,7 @@ static struct {
 	int children;
 	TAILQ_HEAD(, file_waiting) queue;
 	int waiting;
-} forks = { .sock = -1, .ends = -1 };
+} forks = { .sock = -1, .ends = -1, .asked = -1 };
 
 static _Noreturn void
 file_nursery_be_child(int sock, const struct file_spawn *s, const gid_t *gids)
@@ -280,24 +283,40 @@ static bool file_nursery_take(void)
 	return true;
 }
 
+/* Tell the keeper that this process does not hang. */
+static void file_nursery_answer(void)
+{
+	char ask;
+	ssize_t n = recv(forks.asked, &ask, sizeof(ask), MSG_DONTWAIT);
+
+	if (n > 0)
+		send(forks.asked, &ask, sizeof(ask),
+		     MSG_DONTWAIT | MSG_NOSIGNAL);
+	else if (!n || (errno != EAGAIN && errno != EINTR))
+		file_nursery_close(&forks.asked);
+}
+
 /* False: the agent has closed the socket. */
 static bool file_nursery_turn(void)
 {
-	struct pollfd p[2 + FILE_CHILDREN_MAX] = {
+	struct pollfd p[3 + FILE_CHILDREN_MAX] = {
 		{ .fd = forks.sock, .events = POLLIN },
 		{ .fd = forks.ends, .events = POLLIN },
+		{ .fd = forks.asked, .events = POLLIN },
 	};
 
 	/* POLLHUP comes without being asked for */
 	for (int i = 0; i < forks.children; i++)
-		p[2 + i].fd = forks.child[i].sock;
-	if (poll(p, 2 + (nfds_t) forks.children, file_nursery_kill_late()) < 0)
+		p[3 + i].fd = forks.child[i].sock;
+	if (poll(p, 3 + (nfds_t) forks.children, file_nursery_kill_late()) < 0)
 		return errno == EINTR;
 	for (int i = 0; i < forks.children; i++)
-		if (p[2 + i].revents)
+		if (p[3 + i].revents)
 			file_nursery_expect_end(i);
 	if (p[1].revents)
 		file_nursery_bury();
+	if (p[2].revents)
+		file_nursery_answer();
 	return !p[0].revents || file_nursery_take();
 }
 
@@ -317,7 +336,7 @@ static void file_nursery_be(const char *name)
 	}
 }
 
-_Noreturn void file_nursery_serve(int sock, file_join_fn join)
+_Noreturn void file_nursery_serve(int sock, int asked, file_join_fn join)
 {
 	sigset_t ends;
 
@@ -328,6 +347,7 @@ _Noreturn void file_nursery_serve(int sock, file_join_fn join)
 	sigaddset(&ends, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &ends, NULL);
 	forks.sock = sock;
+	forks.asked = asked;
 	forks.ends = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 	forks.join = join;
 	TAILQ_INIT(&forks.queue);
@@ -338,21 +358,27 @@ _Noreturn void file_nursery_serve(int sock, file_join_fn join)
 
 /* ---------------------------------------------------------- the keeper --- */
 
-/* It logs to the keeper's own log, and is not asked whether it answers. */
+/* It logs to the keeper's own log. */
 static struct child_watch nursery = {
 	.name = "the process that starts storm_file (storm_nursery, pid",
 	.program = "storm_nursery",
+	.patience = PATIENCE,
 	.pidfd = -1,
 	.log_read = -1,
 	.log_write = -1,
 };
 
+/* [0]: the keeper asks by it; [1]: each nursery's in turn. */
+static int asks[2];
+
 static void file_nursery_start(int sock, file_join_fn join)
 {
 	pid_t pid = fork();
 
-	if (!pid)
-		file_nursery_serve(sock, join);
+	if (!pid) {
+		close(asks[0]); /* the keeper's end shows */
+		file_nursery_serve(sock, asks[1], join);
+	}
 	if (pid > 0) {
 		child_watch_began(&nursery, pid, true);
 		return;
@@ -361,17 +387,34 @@ static void file_nursery_start(int sock, file_join_fn join)
 	child_watch_failed(&nursery);
 }
 
-/* Wait for its end.  Ends the keeper with it if the agent has closed the socket. */
+static bool file_nursery_hangs(void)
+{
+	uint64_t now = storm_now();
+	char answer;
+
+	while (recv(asks[0], &answer, sizeof(answer), MSG_DONTWAIT) > 0)
+		child_watch_heard(&nursery, now);
+	if (child_watch_hangs(&nursery, now))
+		return true;
+	/* without room for it the nursery does not read, and will miss it */
+	send(asks[0], "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return false;
+}
+
+/* Wait for its end, or end it.  Ends the keeper with it if the agent has closed the
+ * socket. */
 static void file_nursery_watch(void)
 {
+	bool hangs = false;
 	int status;
 
-	while (!child_watch_is_dead(&nursery, -1))
-		;
+	while (!hangs && !child_watch_is_dead(&nursery, ASK_EVERY))
+		hangs = file_nursery_hangs();
 	status = child_watch_end(&nursery, 0, 0);
 	if (!status)
 		_exit(0);
-	child_watch_tell(&nursery, status);
+	if (!hangs)
+		child_watch_tell(&nursery, status);
 	child_watch_forget(&nursery);
 }
 
@@ -380,6 +423,10 @@ _Noreturn void file_nursery_keep(int sock, file_join_fn join)
 	uint64_t now;
 
 	file_nursery_be("storm_keeper");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, asks)) {
+		error("cannot start storm_nursery: %m");
+		_exit(1);
+	}
 	child_watch_at_once(&nursery);
 	while (nursery.backoff.next < DEATHS_LIMIT) {
 		child_watch_bury(&nursery);

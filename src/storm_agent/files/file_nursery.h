@@ -8,8 +8,8 @@
  * would kill them while they clean up.  A request above the limit waits until a
  * child of that user ends, and the agent is told so.
  *
- * Its parent, storm_keeper, starts it again if it dies, by the contract of
- * child_watch.h.  The agent could not do that, because it has dropped the
+ * Its parent, storm_keeper, starts it again if it dies or hangs, by the contract
+ * of child_watch.h.  The agent could not do that, because it has dropped the
  * capabilities.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -38,12 +38,13 @@ struct file_spawn {
 typedef int (*file_join_fn)(uint32_t job_id, uid_t uid);
 
 /* Be the nursery.  sock: the other end of file_child_start()'s socket.  The
- * process ends when the agent closes that.  join may be NULL. */
-_Noreturn void file_nursery_serve(int sock, file_join_fn join);
+ * process ends when the agent closes that.  asked: what comes there is answered by
+ * as much; -1: nobody asks.  join may be NULL. */
+_Noreturn void file_nursery_serve(int sock, int asked, file_join_fn join);
 
-/* Be the keeper: start the nursery, and start it again when it dies; requests
- * wait in sock.  The process ends when the nursery has ended, or dies again and
- * again. */
+/* Be the keeper: start the nursery, and start it again when it dies or hangs;
+ * requests wait in sock.  The process ends when the nursery has ended, or dies
+ * again and again. */
 _Noreturn void file_nursery_keep(int sock, file_join_fn join);
 
 /* Make the pair of sockets: [0] is the agent's, [1] the nursery's; both are
