@@ -12,23 +12,41 @@
 #include <unistd.h>
 
 #include "child_limit.h"
+#include "src/libstorm/base/clock.h"
 
 #define KILL_LIMIT 1000 /* ms from SIGKILL to the end */
+#define LOOK_EVERY 20	/* ms, where no descriptor is left to wait by */
+
+/* True: it has ended, with *status. */
+static bool child_limit_wait(pid_t pid, int fd, int ms, int *status)
+{
+	uint64_t now = storm_now(), end = now + (uint64_t) ms * STORM_MS;
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	bool dead = false; /* a debugger can keep it then */
+
+	while (waitpid(pid, status, WNOHANG) != pid) {
+		if (dead || now >= end)
+			return false;
+		ms = (int) ((end - now + STORM_MS - 1) / STORM_MS);
+		dead = poll(&p, 1,
+			    fd < 0 && ms > LOOK_EVERY ? LOOK_EVERY : ms) == 1;
+		now = storm_now();
+	}
+	return true;
+}
 
 int child_limit(pid_t pid, int ms, bool *late)
 {
-	struct pollfd p = { .fd = pidfd_open(pid, 0), .events = POLLIN };
-	/* without a descriptor there is no limit to wait for, but the kill's */
-	bool killed = p.fd < 0 || poll(&p, 1, ms) < 1;
-	int status;
+	int fd = pidfd_open(pid, 0), status = -1;
+	bool ended = child_limit_wait(pid, fd, ms, &status);
 
 	if (late)
-		*late = killed;
-	if (killed) {
+		*late = !ended;
+	if (!ended) {
 		kill(pid, SIGKILL);
-		poll(&p, 1, KILL_LIMIT);
+		ended = child_limit_wait(pid, fd, KILL_LIMIT, &status);
 	}
-	if (p.fd >= 0)
-		close(p.fd);
-	return waitpid(pid, &status, WNOHANG) == pid ? status : -1;
+	if (fd >= 0)
+		close(fd);
+	return ended ? status : -1;
 }

@@ -236,10 +236,10 @@ static void child_watch_leave(struct child_watch *w)
 	char state = child_left_state(w->pid);
 
 	if (state == 'Z')
-		error("%s %d) is dead, and a debugger keeps it: it is left behind and another one starts",
+		error("%s %d) is dead, and a debugger keeps it: it is left behind",
 		      w->name, w->pid);
 	else
-		error("%s %d) does not die by SIGKILL: it hangs in the kernel, in state %c; it is left behind and another one starts",
+		error("%s %d) does not die by SIGKILL: it hangs in the kernel, in state %c; it is left behind",
 		      w->name, w->pid, state);
 	child_left_add(w);
 }

@@ -178,8 +178,9 @@ static void node_list_bury(pid_t pid, uint64_t limit)
 		table.left = pid;
 }
 
-/* The child's words, or NULL.  *late: there was no end within LIMIT. */
-static char *node_list_ask(bool *late)
+/* The child's words, or NULL and why: EBADMSG, they are not whole; ETIMEDOUT, there
+ * was no end within LIMIT; another errno, there was no child. */
+static char *node_list_ask(int *why)
 {
 	char *argv[] = { "storm_nodes", "--nodes", NULL }, *text;
 	uint64_t limit = storm_now() + LIMIT * STORM_SEC;
@@ -187,47 +188,61 @@ static char *node_list_ask(bool *late)
 	struct child_fds fds = { .in = -1, .log = STDERR_FILENO };
 	pid_t pid;
 
-	if (pipe2(pair, O_CLOEXEC))
+	if (pipe2(pair, O_CLOEXEC)) {
+		*why = errno;
 		return NULL;
+	}
 	/* child_spawn() wants it above its own number there */
 	to = fcntl(pair[1], F_DUPFD_CLOEXEC, TO_PARENT + 1);
+	rc = to < 0 ? errno : 0;
 	close(pair[1]);
 	fds.more = &to;
 	fds.nmore = 1;
-	rc = to < 0 || child_spawn("/proc/self/exe", argv, NULL, &fds, &pid);
+	if (!rc)
+		rc = child_spawn("/proc/self/exe", argv, NULL, &fds, &pid);
 	if (to >= 0)
 		close(to);
 	text = rc ? NULL : node_list_hear(pair[0], limit);
-	*late = !rc && !text && storm_now() >= limit;
+	*why = rc ? rc : !text && storm_now() >= limit ? ETIMEDOUT : EBADMSG;
 	close(pair[0]);
 	if (!rc)
 		node_list_bury(pid, limit);
 	return text;
 }
 
-bool node_list_renew(void)
+static void node_list_tell(int why)
 {
 	const struct storm_log_source all = { 0 };
-	char *text = NULL;
-	bool late;
 
-	if (table.left && waitpid(table.left, NULL, WNOHANG))
-		table.left = 0;
-	late = table.left;
-	if (!late)
-		text = node_list_ask(&late);
-	if (text && node_list_take(text))
-		return true;
-	xfree(text);
-	if (late)
+	if (why == ETIMEDOUT)
 		storm_log_from(
 			&all, STORM_LOG_ERROR,
 			"slurm.conf does not come within %d s, and the nodes stay those of before: is its file system slow, or does it hang?",
 			LIMIT);
-	else
+	else if (why == EBADMSG)
 		storm_log_from(
 			&all, STORM_LOG_ERROR,
 			"slurm.conf cannot be read again, and the nodes stay those of before: correct it, and it is read by itself");
+	else
+		storm_log_from(
+			&all, STORM_LOG_ERROR,
+			"no process could be started to read slurm.conf again, and the nodes stay those of before: %s",
+			strerror(why));
+}
+
+bool node_list_renew(void)
+{
+	int why = ETIMEDOUT;
+	char *text = NULL;
+
+	if (table.left && waitpid(table.left, NULL, WNOHANG))
+		table.left = 0;
+	if (!table.left)
+		text = node_list_ask(&why);
+	if (text && node_list_take(text))
+		return true;
+	xfree(text);
+	node_list_tell(why);
 	return false;
 }
 

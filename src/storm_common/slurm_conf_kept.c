@@ -11,6 +11,7 @@
 #include "config.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,28 +33,42 @@
 #define INCLUDE "include"
 #define LIMIT 4 /* s: slurm.conf's file system may not answer */
 
-/* What it says is shown if it fails, because this process says the same.  *late: it
- * has not failed, but there was no end within LIMIT. */
-static bool slurm_conf_try(bool *late)
+/* 0: it can be read.  EBADMSG: it cannot, and what the child says is shown, because
+ * this process says the same.  ETIMEDOUT: there was no end within LIMIT.  Another one:
+ * there was no child. */
+static int slurm_conf_try(void)
 {
-	int said = memfd_create("slurm.conf", MFD_CLOEXEC), status = -1;
+	int said = memfd_create("slurm.conf", MFD_CLOEXEC), status = -1, err;
 	pid_t pid = fork();
+	bool late = false;
 	off_t from = 0;
 
-	*late = false;
+	err = pid < 0 ? errno : 0;
 	if (!pid) {
 		if (said >= 0)
 			dup2(said, STDERR_FILENO);
 		_exit(slurm_conf_init(NULL) != SLURM_SUCCESS);
 	}
 	if (pid > 0)
-		status = child_limit(pid, LIMIT * 1000, late);
+		status = child_limit(pid, LIMIT * 1000, &late);
 	while (status && said >= 0 &&
 	       sendfile(STDERR_FILENO, said, &from, 65536) > 0)
 		;
 	if (said >= 0)
 		close(said);
-	return !status;
+	return err ? err : !status ? 0 : late ? ETIMEDOUT : EBADMSG;
+}
+
+static void slurm_conf_tell_kept(int err)
+{
+	if (err == ETIMEDOUT)
+		error("slurm.conf does not come within %d s, and the last one that could be read counts until the next start: is its file system slow, or does it hang?",
+		      LIMIT);
+	else if (err == EBADMSG)
+		error("slurm.conf cannot be read, and the last one that could counts until the next start: correct it");
+	else
+		error("no process could be started to try slurm.conf, and the last one that could be read counts until the next start: %s",
+		      strerror(err));
 }
 
 /* The file as it can be read from another directory. */
@@ -89,26 +104,24 @@ static char *slurm_conf_text(const char *path)
 char *slurm_conf_kept_init(const char *dir)
 {
 	char *path = xstrdup(getenv("SLURM_CONF")), *kept, *text = NULL;
-	bool late, kept_late;
+	int err;
 
 	if (!path) {
 		slurm_conf_init(NULL);
 		return NULL;
 	}
 	kept = xstrdup_printf("%s/" KEPT, dir);
-	if (slurm_conf_try(&late)) {
+	err = slurm_conf_try();
+	if (!err) {
 		/* between the two: what is kept was good */
 		text = slurm_conf_text(path);
 		slurm_conf_init(NULL);
 	} else {
 		setenv("SLURM_CONF", kept, 1);
-		if (access(kept, R_OK) || !slurm_conf_try(&kept_late))
+		if (access(kept, R_OK) || slurm_conf_try())
 			setenv("SLURM_CONF", path, 1);
-		else if (late)
-			error("slurm.conf does not come within %d s, and the last one that could be read counts until the next start: is its file system slow, or does it hang?",
-			      LIMIT);
 		else
-			error("slurm.conf cannot be read, and the last one that could counts until the next start: correct it");
+			slurm_conf_tell_kept(err);
 		slurm_conf_init(NULL);
 		/* the other files are where they were */
 		setenv("SLURM_CONF", path, 1);

@@ -17,6 +17,7 @@
 #include "src/storm_common/child_limit.h"
 #include "src/storm_common/child_spawn.h"
 #include "src/storm_common/child_watch.h"
+#include "src/storm_common/node_list.h"
 #include "unit.h"
 
 static struct child_watch w;
@@ -262,6 +263,26 @@ START_TEST(test_adopts_its_child)
 }
 END_TEST
 
+/* Of children that do one thing, those that end in time are not late. */
+static void limits(void)
+{
+	int status;
+	bool late;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(5);
+	status = child_limit(pid, 60000, &late);
+	must(!late && WIFEXITED(status) && WEXITSTATUS(status) == 5);
+	pid = fork();
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	status = child_limit(pid, 10, &late);
+	must(late && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
 /* A process that cannot be watched does not run, and is no one that hangs. */
 START_TEST(test_spent_descriptors)
 {
@@ -284,6 +305,11 @@ START_TEST(test_spent_descriptors)
 	eventually_none_left();
 	must(kill(pid, 0) && errno == ESRCH);
 	must(!times("left behind"));
+	limits();
+	must(!node_list_renew());
+	must(times("could be started to read slurm.conf again, and the nodes stay those of before: Too many open files") ==
+	     1);
+	must(!times("slurm.conf cannot be read"));
 	limit.rlim_cur = limit.rlim_max;
 	must(!setrlimit(RLIMIT_NOFILE, &limit));
 	must(!begin("exit 0"));
@@ -308,6 +334,10 @@ START_TEST(test_spent_processes)
 		child_watch_failed(&w);
 		must(wait_ms() <= ms && wait_ms() > ms / 2);
 	}
+	must(!node_list_renew());
+	must(times("could be started to read slurm.conf again, and the nodes stay those of before: Resource temporarily unavailable") ==
+	     1);
+	must(!times("slurm.conf cannot be read"));
 }
 END_TEST
 
@@ -348,24 +378,16 @@ START_TEST(test_limit)
 	uint64_t before = storm_now();
 	int status, go;
 	bool late;
-	pid_t pid = fork();
+	pid_t pid;
 
-	if (!pid)
-		_exit(5);
-	status = child_limit(pid, 60000, &late);
-	must(!late && WIFEXITED(status) && WEXITSTATUS(status) == 5);
-	for (int held = 0; held < 2; held++) {
-		pid = fork();
-		if (!pid) {
-			pause();
-			_exit(0);
-		}
-		if (held)
-			must(held_process(pid, &go) > 0);
-		status = child_limit(pid, 10, &late);
-		must(late);
-		must(held ? status == -1 : WTERMSIG(status) == SIGKILL);
+	limits();
+	pid = fork();
+	if (!pid) {
+		pause();
+		_exit(0);
 	}
+	must(held_process(pid, &go) > 0);
+	must(child_limit(pid, 10, &late) == -1 && late);
 	must(storm_now() < before + 30 * STORM_SEC);
 	must(write(go, "", 1) == 1 && waitpid(pid, &status, 0) == pid);
 	must(WTERMSIG(status) == SIGKILL);

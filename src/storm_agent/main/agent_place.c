@@ -111,6 +111,11 @@ static bool place_look(const char *node, struct storm_addr *out)
 	return true;
 }
 
+static void place_tell_none(void)
+{
+	error("no process could be started to look up this node's address: %m: the interface is that of the default route, unless Interface in storm.conf names one");
+}
+
 /* In a child: the agent must start even if a name service hangs. */
 bool agent_place_find(const char *node, struct storm_addr *out)
 {
@@ -120,9 +125,13 @@ bool agent_place_find(const char *node, struct storm_addr *out)
 	bool found;
 	pid_t pid;
 
-	if (pipe(pipes))
+	if (pipe(pipes)) {
+		place_tell_none();
 		return false;
+	}
 	pid = fork();
+	if (pid < 0)
+		place_tell_none();
 	if (!pid) {
 		found = place_look(node, &a);
 		_exit(found && write(pipes[1], &a, sizeof(a)) != sizeof(a));
