@@ -295,3 +295,10 @@ void missed_mute(struct storm_idset *out)
 	storm_idset_union(out, &missed.mute);
 	pthread_mutex_unlock(&asker.lock);
 }
+
+void missed_forget_mute(void)
+{
+	pthread_mutex_lock(&asker.lock);
+	storm_idset_clear(&missed.mute);
+	pthread_mutex_unlock(&asker.lock);
+}

@@ -60,5 +60,7 @@ bool missed_get(uint64_t *count, uint32_t nodes);
 void missed_map_waits(bool waits);
 /* Add the members that answer no question, and are not silent, to *out. */
 void missed_mute(struct storm_idset *out);
+/* Some of them are excluded, and the others have new places: they are asked again. */
+void missed_forget_mute(void);
 
 #endif

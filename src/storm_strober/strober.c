@@ -428,6 +428,7 @@ static void strober_act(uint64_t now)
 	if (!strober_domain_get())
 		return;
 	strober_domain_confirm();
+	strober_domain_cut_relays();
 	if (strober_domain_joined())
 		maps_join(&strober.maps);
 	if (maps_due(&strober.maps) && now >= strober.retry_at)

@@ -352,21 +352,26 @@ void strober_domain_open(void)
 	strobe_clock_open(d);
 }
 
-static void strober_domain_cut(void)
+static void strober_domain_cut(bool relays)
 {
 	struct storm_idset mute = { 0 };
 
 	missed_mute(&mute);
-	if (mute.count)
-		domain_cut(dom.open, &mute);
+	if (mute.count && !domain_cut(dom.open, &mute, relays))
+		missed_forget_mute();
 	storm_idset_clear(&mute);
+}
+
+void strober_domain_cut_relays(void)
+{
+	strober_domain_cut(true);
 }
 
 void strober_domain_map_waits(uint64_t since)
 {
 	missed_map_waits(since > ASK_AFTER);
 	if (since > CUT_AFTER)
-		strober_domain_cut();
+		strober_domain_cut(false);
 }
 
 void strober_domain_confirm(void)

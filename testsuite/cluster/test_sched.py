@@ -221,6 +221,31 @@ def test_no_map_waits_long_for_a_node_that_hears_nothing(lab):
     assert (said().count(says), said().count(back)) == (1, 1), said()
 
 
+@pytest.mark.parametrize("multicast", ["yes", "no"])
+def test_nodes_below_one_that_hears_nothing(multicast):
+    """A firewall keeps all from n1, which is above n3, and passes it neither strobes nor
+    signs of life: n1 is left out though no map waits for it, and n3 takes its turns."""
+    made = new_lab("below", 3, storm_conf=["Radix=2", f"Multicast={multicast}"])
+    try:
+        jobs = [submit(made, nodes=3) for _ in "12"]
+        running(made, *jobs)
+        turns(made, "1/2", *jobs)
+        strobed(made, "n3")
+        had = maps(made, "n3")
+        with dropped(made, "n1", "input", WALLS["datagrams"][0]):
+            until(lambda: (told(show(made, "node", "n1")) or {}).get("out") ==
+                  "strobes-lost", "words that n1 hears no strobe")
+            strobed(made, "n3")
+            until(lambda: re.search(r"storm:\S*out=n1\b", show(made, "job", jobs[0])),
+                  lambda: f"n1 alone to be out: {show(made, 'job', jobs[0])}")
+            strobed(made, "n3")
+            until(lambda: standing(made, "n3"), "a step of n3 to stand")
+            assert maps(made, "n3") == had
+        until(lambda: in_turn(made, jobs[0], "n1"), "the words to go")
+    finally:
+        made.down()
+
+
 def test_multicast_ends(lab):
     """A node that hears no multicast any more costs no turns: strobes go down the
     tree, until it hears them again."""

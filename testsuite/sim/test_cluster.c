@@ -685,6 +685,8 @@ static void hears_nothing(uint32_t node, bool multicast)
 	struct storm_idset all = { &all_r, 1, 1 }, one = { &one_r, 1, 1 };
 	struct op question = { .r = r };
 	const struct storm_idset *out;
+	uint32_t kid[64];
+	bool relays;
 	int err;
 
 	begin_domain(r, &c);
@@ -709,8 +711,15 @@ static void hears_nothing(uint32_t node, bool multicast)
 	CHECK(storm_idset_has(&unanswered, 10), "n11 answered");
 	/* nor are those below it, whose answers it may not have heard */
 	storm_tree_subtree(&storm_sim_owner(r->sim)->tree, node, &unanswered);
-	err = storm_owner_cut(storm_sim_owner(r->sim), &unanswered,
+	relays = storm_tree_children(&storm_sim_owner(r->sim)->tree, node, kid);
+	err = storm_owner_cut(storm_sim_owner(r->sim), &unanswered, true,
 			      storm_sim_now(r->sim));
+	CHECK(err == (relays ? STORM_OK : STORM_ENOENT) && is_out(r) == relays,
+	      "n%u is above %s: %s", node + 1, relays ? "others" : "none",
+	      storm_strerror(err));
+	if (!relays)
+		err = storm_owner_cut(storm_sim_owner(r->sim), &unanswered,
+				      false, storm_sim_now(r->sim));
 	CHECK(!err, "cut: %s", storm_strerror(err));
 	storm_sim_called(r->sim, STORM_NO_NODE);
 	storm_sim_saved(r->sim, &out);

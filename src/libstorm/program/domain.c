@@ -599,12 +599,12 @@ enum storm_compare domain_compare_within(storm_domain_t *d,
 	return result;
 }
 
-int domain_cut(storm_domain_t *d, const struct storm_idset *nodes)
+int domain_cut(storm_domain_t *d, const struct storm_idset *nodes, bool relays)
 {
 	int err;
 
 	pthread_mutex_lock(&d->sh->lock);
-	err = d->runner.running ? storm_owner_cut(d->owner, nodes,
+	err = d->runner.running ? storm_owner_cut(d->owner, nodes, relays,
 						  storm_shared_now(d->sh)) :
 				  STORM_ECLOSED;
 	storm_runner_wake(&d->runner);

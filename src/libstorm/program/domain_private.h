@@ -35,7 +35,7 @@ enum storm_compare domain_compare_within(storm_domain_t *d,
 
 /* storm_owner_cut() of the domain's owner.  STORM_ECLOSED: the domain is not
  * open.  Any thread. */
-int domain_cut(storm_domain_t *d, const struct storm_idset *nodes);
+int domain_cut(storm_domain_t *d, const struct storm_idset *nodes, bool relays);
 
 /* storm_xfer_and_signal() of the first len bytes of a file.  It takes `from` in
  * any case: the event destroys it, or this call does if it returns NULL. */

@@ -92,16 +92,18 @@ int storm_owner_compare_within(struct storm_owner *o,
 }
 
 int storm_owner_cut(struct storm_owner *o, const struct storm_idset *nodes,
-		    uint64_t now)
+		    bool relays, uint64_t now)
 {
 	struct storm_idset cut = { 0 };
 	int err = STORM_ECLOSED;
 
 	if (o->phase == OWNER_OPEN && owner_is_cluster(o))
-		err = owner_cut_nodes(o, nodes, &cut);
-	if (!err && cut.count)
+		err = owner_cut_nodes(o, nodes, relays, &cut);
+	if (!err && !cut.count)
+		err = STORM_ENOENT;
+	if (!err)
 		err = owner_exclude(o, &cut, STORM_ELOST, ENOLINK, now);
-	if (!err && cut.count)
+	if (!err)
 		owner_advance(o, now);
 	storm_idset_clear(&cut);
 	return err;

@@ -82,11 +82,12 @@ int storm_owner_compare_within(struct storm_owner *o,
 /*
  * These nodes of a cluster domain have not answered questions.  If one of them
  * still sends signs of life, no datagram reaches it: exclude it, unless its
- * parent in the tree is one of them, too.  STORM_OK, or why that could not be
- * done.
+ * parent in the tree is one of them, too.  relays: only if it is above others.  It
+ * keeps from these what goes down the tree, and from the owner what goes up.
+ * STORM_OK; STORM_ENOENT: there is none such; or why that could not be done.
  */
 int storm_owner_cut(struct storm_owner *o, const struct storm_idset *nodes,
-		    uint64_t now);
+		    bool relays, uint64_t now);
 /* Copy P (NULL: all members) to out, which must be empty. */
 int storm_owner_nodes(const struct storm_owner *o, const struct storm_idset *P,
 		      struct storm_idset *out);

@@ -352,9 +352,11 @@ bool owner_exclude_cut(struct storm_owner *o, uint64_t *next, uint64_t now)
 /* One that is overdue is silent itself.  One below another of them may answer to
  * that one, which does not hear it. */
 int owner_cut_nodes(const struct storm_owner *o,
-		    const struct storm_idset *nodes, struct storm_idset *out)
+		    const struct storm_idset *nodes, bool relays,
+		    struct storm_idset *out)
 {
 	int err = STORM_OK;
+	uint32_t kid[64];
 
 	for (uint32_t i = 0; i < nodes->count; i++)
 		for (uint32_t n = nodes->r[i].first;
@@ -362,7 +364,8 @@ int owner_cut_nodes(const struct storm_owner *o,
 			if (storm_tree_member(&o->tree, n) &&
 			    !storm_idset_has(&o->members.overdue, n) &&
 			    !storm_idset_has(nodes,
-					     storm_tree_parent(&o->tree, n)))
+					     storm_tree_parent(&o->tree, n)) &&
+			    (!relays || storm_tree_children(&o->tree, n, kid)))
 				err = storm_idset_add(out, n, n);
 	return err;
 }

@@ -362,7 +362,8 @@ bool owner_exclude_cut(struct storm_owner *o, uint64_t *next, uint64_t now);
 /* Set *out, which must be empty, to those of these silent nodes that hear
  * nothing, as storm_owner_cut() tells it.  STORM_OK or STORM_ENOMEM. */
 int owner_cut_nodes(const struct storm_owner *o,
-		    const struct storm_idset *nodes, struct storm_idset *out);
+		    const struct storm_idset *nodes, bool relays,
+		    struct storm_idset *out);
 int owner_exclude_one(struct storm_owner *o, uint32_t node, enum storm_err why,
 		      int sys, uint64_t now);
 /* A node has refused OPEN, as it serves another owner: begin a new epoch.  If
