@@ -14,5 +14,5 @@ static const struct policy *const policies[GANG_POLICIES] = {
 
 const struct policy *policy_of(enum gang_policy which)
 {
-	return policies[which];
+	return which < GANG_POLICIES ? policies[which] : &policy_gang;
 }

@@ -86,7 +86,7 @@ struct policy {
 
 extern const struct policy policy_gang;
 
-/* The table of a policy; never NULL. */
+/* The table of a policy; that of gang for a number of a later version. */
 const struct policy *policy_of(enum gang_policy which);
 
 #endif

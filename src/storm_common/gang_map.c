@@ -63,7 +63,7 @@ static int gang_map_check_zones(const struct gang_map *m)
 
 		if (!gang_map_set_within(&z->nodes, m->nodes) ||
 		    z->rows > GANG_ROWS_MAX || z->quantum < GANG_QUANTUM_MIN ||
-		    z->quantum > GANG_QUANTUM_MAX || z->policy >= GANG_POLICIES)
+		    z->quantum > GANG_QUANTUM_MAX || z->policy > UINT8_MAX)
 			err = STORM_EINVAL;
 		else
 			err = storm_idset_union(&all, &z->nodes);

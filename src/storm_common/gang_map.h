@@ -51,9 +51,9 @@ uint64_t gang_cluster_number(const char *name);
 #define GANG_AWAY (100 * STORM_MS)
 
 struct gang_zone {
-	uint32_t rows;	  /* 0 or 1: no jobs share */
-	uint64_t quantum; /* ns */
-	enum gang_policy policy;
+	uint32_t rows;		 /* 0 or 1: no jobs share */
+	uint64_t quantum;	 /* ns */
+	enum gang_policy policy; /* maybe one of a later version: gang_policy.h */
 	struct storm_idset nodes; /* numbers of the domain */
 };
 

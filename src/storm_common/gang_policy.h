@@ -10,7 +10,8 @@
 #ifndef STORM_GANG_POLICY_H
 #define STORM_GANG_POLICY_H
 
-/* The numbers are the map's format. */
+/* The numbers are the map's format.  A node may get one that it does not know, from a
+ * strober of a later version: it takes that for GANG, so jobs take strict turns there. */
 enum gang_policy {
 	GANG_POLICY_GANG = 0,	  /* a job has its turns to itself */
 	GANG_POLICY_FLEXIBLE = 1, /* others fill the gaps of one that sleeps */

@@ -25,7 +25,7 @@ static void must_be_map(const struct gang_map *m)
 		must(z->rows <= GANG_ROWS_MAX);
 		must(z->quantum >= GANG_QUANTUM_MIN &&
 		     z->quantum <= GANG_QUANTUM_MAX);
-		must(z->policy < GANG_POLICIES);
+		must(z->policy <= UINT8_MAX);
 		must(z->nodes.count);
 		must_be_set(&z->nodes, m->nodes - 1);
 		must(gang_map_zone(m, z->nodes.r[0].first) == i);

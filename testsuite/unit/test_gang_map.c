@@ -53,7 +53,7 @@ static void random_map(struct gang_map *m, struct rnd *r)
 	for (uint32_t i = 0; i < m->nzones; i++) {
 		m->zones[i].rows = 1 + below(r, GANG_ROWS_MAX);
 		m->zones[i].quantum = GANG_QUANTUM_MIN + below(r, 1u << 31);
-		m->zones[i].policy = below(r, GANG_POLICIES);
+		m->zones[i].policy = below(r, GANG_POLICIES + 2);
 		add(&m->zones[i].nodes, 50 * i, 50 * i + 39);
 	}
 	for (uint32_t i = 0; i < m->njobs; i++) {
@@ -197,7 +197,12 @@ static void no_quantum(struct gang_map *m)
 }
 static void strange_policy(struct gang_map *m)
 {
-	m->zones[1].policy = GANG_POLICIES;
+	m->zones[1].policy = UINT8_MAX + 1;
+}
+/* One of a later version: the node's jobs take strict turns. */
+static void later_policy(struct gang_map *m)
+{
+	m->zones[1].policy = UINT8_MAX;
 }
 static void many_rows(struct gang_map *m)
 {
@@ -252,6 +257,7 @@ START_TEST(test_bounds)
 
 	ck_assert_int_eq(spoiled(nothing), STORM_OK);
 	ck_assert_int_eq(spoiled(held), STORM_OK);
+	ck_assert_int_eq(spoiled(later_policy), STORM_OK);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		ck_assert_int_eq(spoiled(wrong[i]), STORM_EINVAL);
 }

@@ -919,6 +919,24 @@ START_TEST(test_fills)
 }
 END_TEST
 
+/* A number that a strober of a later version sends. */
+START_TEST(test_later_policy)
+{
+	const uint32_t has[] = { 1, 2 };
+
+	begin();
+	for (int i = 0; i < 2; i++)
+		add_as(i, (struct turns_step_info) { .job = i + 1,
+						     .can_fill = true });
+	map_as(2, 2, has, (enum gang_policy) UINT8_MAX, 100 * STORM_MS);
+	for (int i = 0; i < 4; i++) {
+		strobe(i % 2);
+		must(runs(i % 2) && step[!(i % 2)].stands);
+	}
+	finish();
+}
+END_TEST
+
 /* ------------------------------------------------------------------- by chance --- */
 
 /* Whatever comes: what was said of steps is true (run()), all run without a strobe,
@@ -1046,6 +1064,7 @@ int main(void)
 	tcase_add_test(c, test_spare);
 	tcase_add_test(c, test_spare_ends);
 	tcase_add_test(c, test_fills);
+	tcase_add_test(c, test_later_policy);
 	tcase_add_loop_test(c, test_by_chance, 0, unit_runs(100));
 	suite_add_tcase(s, c);
 	return unit_main(s);
