@@ -93,7 +93,7 @@ int freezer_fill(struct freezer *f)
 	/* also if it was set: a guard may have taken it back */
 	int err = freezer_set_idle(f, true);
 
-	if (!err)
+	if (!err && f->stopped)
 		err = f->ops->cont(f);
 	if (err)
 		return err;

@@ -134,10 +134,10 @@ int freezer_continue(struct freezer *f, bool again);
 bool freezer_stopped(const struct freezer *f); /* the last order */
 
 /*
- * Let a stopped step fill gaps: it runs, but only while no other group wants
- * the CPU (cpu.idle).  freezer_stop() and freezer_continue() end that.  A step
- * that runs must be stopped first, because only then the kernel switches at
- * once.  0 or an errno.
+ * Let the step run only while no other group wants the CPU (cpu.idle): it fills
+ * gaps.  freezer_stop() and freezer_continue() end that.  If it was stopped, the
+ * kernel switches at once.  If it runs, the kernel does so at its next tick, and
+ * the step notices nothing.  0 or an errno: it stands or runs as before.
  */
 int freezer_fill(struct freezer *f);
 bool freezer_can_fill(const struct freezer *f);

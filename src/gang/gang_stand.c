@@ -14,6 +14,25 @@ int gang_stand_stop(struct gang_page *p, struct gang_mark *m, struct freezer *f,
 	return freezer_stop(f, again);
 }
 
+static void gang_stand_ends(struct gang_page *p, struct gang_mark *m)
+{
+	gang_mark_set(m, false);
+	p->stopped--;
+}
+
+int gang_stand_fill(struct gang_page *p, struct gang_mark *m, struct freezer *f)
+{
+	int err;
+
+	if (!freezer_held(f))
+		p->stopped++;
+	gang_mark_set(m, true);
+	err = freezer_fill(f);
+	if (!freezer_held(f))
+		gang_stand_ends(p, m);
+	return err;
+}
+
 int gang_stand_continue(struct gang_page *p, struct gang_mark *m,
 			struct freezer *f)
 {
@@ -24,7 +43,6 @@ int gang_stand_continue(struct gang_page *p, struct gang_mark *m,
 	err = freezer_continue(f, false);
 	if (freezer_held(f))
 		return err;
-	gang_mark_set(m, false);
-	p->stopped--;
+	gang_stand_ends(p, m);
 	return err;
 }

@@ -16,6 +16,9 @@
 /* As freezer_stop().  0 or an errno: some processes may stand. */
 int gang_stand_stop(struct gang_page *p, struct gang_mark *m, struct freezer *f,
 		    bool again);
+/* As freezer_fill().  0 or an errno: it stands or runs as before. */
+int gang_stand_fill(struct gang_page *p, struct gang_mark *m,
+		    struct freezer *f);
 /* As freezer_continue().  0 or an errno; freezer_held(): it still stands. */
 int gang_stand_continue(struct gang_page *p, struct gang_mark *m,
 			struct freezer *f);

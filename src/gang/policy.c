@@ -5,11 +5,12 @@
  */
 #include "policy.h"
 
-/* Flexible coscheduling has gang's rows and slots.  What differs is done by each
- * node alone (turns_fill.c). */
+/* All have gang's rows and slots.  What differs is done by each node alone: who fills
+ * gaps (turns_fill.c), and who gives way in place of standing (turns_apply.c). */
 static const struct policy *const policies[GANG_POLICIES] = {
 	[GANG_POLICY_GANG] = &policy_gang,
 	[GANG_POLICY_FLEXIBLE] = &policy_gang,
+	[GANG_POLICY_YIELD] = &policy_gang,
 };
 
 const struct policy *policy_of(enum gang_policy which)

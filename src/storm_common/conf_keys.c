@@ -432,7 +432,7 @@ static const struct conf_key keys[] = {
 	OLD("PartitionQuantum", conf_parse_quanta,
 	      "PARTITION:QUANTUM, at most 32 of them, separated by commas; each quantum as in Quantum, 100us to 600s"),
 	OLD("PartitionPolicy", conf_parse_policies,
-	      "PARTITION:POLICY, at most 32 of them, separated by commas, each partition once; each policy gang, flexible or local"),
+	      "PARTITION:POLICY, at most 32 of them, separated by commas, each partition once; each policy gang, flexible, yield or local"),
 	OLD("LocalPartitions", conf_parse_local,
 	      "at most 32 names of partitions, separated by commas"),
 	OLD("TimeLimitByTurns", conf_parse_limits,

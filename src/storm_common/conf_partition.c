@@ -52,7 +52,7 @@ static const struct {
 	const char *name, *allowed;
 	bool (*set)(struct storm_conf_partition *p, const char *value);
 } keys[CONF_PARTITION_KEYS] = {
-	[CONF_POLICY] = { "Policy", "gang, flexible or local",
+	[CONF_POLICY] = { "Policy", "gang, flexible, yield or local",
 			  conf_partition_policy },
 	[CONF_QUANTUM] = { "Quantum",
 			   "a time from 100us to 600s; a number without a unit is in milliseconds",
@@ -186,7 +186,24 @@ void conf_partition_set(struct conf_partitions *p, struct storm_gang_conf *g)
 	}
 }
 
-void conf_partition_check_empty(struct conf_partitions *p)
+/* Whatever partition has nodes in common with it, its turns are no longer. */
+static void conf_partition_check_yield(struct conf_partitions *p,
+				       const struct conf_partition_line *l,
+				       struct storm_gang_conf *g)
+{
+	const struct storm_conf_partition *entry =
+		conf_partition_entry(g, l->name);
+	uint64_t quantum = entry->quantum ? entry->quantum : g->quantum;
+
+	if (entry->turns && entry->policy == GANG_POLICY_YIELD &&
+	    quantum < GANG_YIELD_MIN)
+		FAULT(p, false,
+		      "%s: Partition=%s: Policy=yield is as gang with a quantum below %llu ms: set Quantum=%llu or more",
+		      l->place, l->name, GANG_YIELD_MIN / STORM_MS,
+		      GANG_YIELD_MIN / STORM_MS);
+}
+
+void conf_partition_check(struct conf_partitions *p, struct storm_gang_conf *g)
 {
 	for (unsigned int i = 0; i < p->lines; i++) {
 		const struct conf_partition_line *l = &p->line[i];
@@ -198,6 +215,7 @@ void conf_partition_check_empty(struct conf_partitions *p)
 			FAULT(p, false,
 			      "%s: Partition=%s sets nothing: add Policy, Quantum or LimitByTurns, or remove the line",
 			      l->place, l->name);
+		conf_partition_check_yield(p, l, g);
 	}
 }
 

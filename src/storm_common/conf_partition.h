@@ -49,8 +49,9 @@ void conf_partition_more(struct conf_partitions *p, enum conf_partition_key key,
 /* Set the values of all lines.  A line replaces what keys of the old form have
  * set for its partition. */
 void conf_partition_set(struct conf_partitions *p, struct storm_gang_conf *g);
-/* Report lines that set nothing.  For a file that has no error. */
-void conf_partition_check_empty(struct conf_partitions *p);
+/* Report lines and policies without an effect.  For a file that has no error,
+ * after conf_partition_set(). */
+void conf_partition_check(struct conf_partitions *p, struct storm_gang_conf *g);
 /* Append all lines to *text, as conf_file.c reads them. */
 void conf_partition_add_lines(const struct conf_partitions *p, char **text);
 void conf_partition_free(struct conf_partitions *p);

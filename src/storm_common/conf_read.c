@@ -21,11 +21,11 @@
 #include "conf_text.h"
 #include "src/libstorm/base/clock.h"
 
-bool storm_conf_flexible(const struct storm_gang_conf *g)
+bool storm_conf_gives_way(const struct storm_gang_conf *g)
 {
 	for (uint32_t i = 0; i < g->partitions; i++)
 		if (g->partition[i].turns &&
-		    g->partition[i].policy == GANG_POLICY_FLEXIBLE)
+		    g->partition[i].policy != GANG_POLICY_GANG)
 			return true;
 	return false;
 }
@@ -510,7 +510,7 @@ bool conf_read(const struct conf_sources *from, struct storm_conf *out,
 		conf_report(&l, CONF_ERROR, conf_check_policies(&l));
 	}
 	if (!l.errors) {
-		conf_partition_check_empty(&l.partitions);
+		conf_partition_check(&l.partitions, &l.conf.gang);
 		conf_report(&l, CONF_OLD, conf_old_form(&l, old));
 	}
 	if (!l.errors && lines)

@@ -46,6 +46,9 @@ uint64_t gang_cluster_number(const char *name);
 #define GANG_MAP_BYTES_MAX (16u << 20) /* what a node takes in one transfer */
 #define GANG_QUANTUM_MIN (100 * STORM_US)
 #define GANG_QUANTUM_MAX (600 * STORM_SEC)
+/* In shorter turns nobody yields: who gives way without being stopped first goes on until
+ * the kernel's next tick, which takes that from the one in turn. */
+#define GANG_YIELD_MIN (50 * STORM_MS)
 /* A strober or an agent that is this late for a strobe was kept from running.
  * It must not act on what it knew before. */
 #define GANG_AWAY (100 * STORM_MS)

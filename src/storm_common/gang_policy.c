@@ -11,6 +11,7 @@
 static const char *const gang_policy_names[GANG_POLICIES] = {
 	[GANG_POLICY_GANG] = "gang",
 	[GANG_POLICY_FLEXIBLE] = "flexible",
+	[GANG_POLICY_YIELD] = "yield",
 };
 
 const char *gang_policy_name(unsigned int policy)

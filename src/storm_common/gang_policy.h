@@ -15,10 +15,11 @@
 enum gang_policy {
 	GANG_POLICY_GANG = 0,	  /* a job has its turns to itself */
 	GANG_POLICY_FLEXIBLE = 1, /* others fill the gaps of one that sleeps */
+	GANG_POLICY_YIELD = 2,	  /* jobs out of turn give way, and go on */
 	GANG_POLICIES
 };
 
-/* A policy's word: "gang", "flexible"; NULL for others. */
+/* A policy's word: "gang", "flexible", "yield"; NULL for others. */
 const char *gang_policy_name(unsigned int policy);
 /* The inverse, in upper or lower case; GANG_POLICIES: there is no such word. */
 enum gang_policy gang_policy_find(const char *name);

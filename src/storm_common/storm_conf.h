@@ -136,8 +136,8 @@ storm_conf_partition(const struct storm_gang_conf *g, const char *name);
  * STORM_CONF_WEIGHT_MAX. */
 uint32_t storm_conf_weight(const struct storm_gang_conf *g, const char *qos);
 
-/* Is some partition's policy flexible? */
-bool storm_conf_flexible(const struct storm_gang_conf *g);
+/* By some partition's policy, do steps give way to others (cpu.idle)? */
+bool storm_conf_gives_way(const struct storm_gang_conf *g);
 
 /* Write a string that identifies the settings of an agent.  It is another
  * one after storm.conf, plugstack.conf or slurm.conf's SchedulerType has

@@ -6,7 +6,8 @@
  *
  *   test_gang_mix [--nodes N] [--jobs N] [--policy WORD] [SEED...]
  *
- * The policy (src/gang/policy.h) is gang, unless one is named.
+ * The policy (src/gang/policy.h) is gang, unless one is named.  Without a SEED a small
+ * mix is played by each of them, too.
  * The same seed gives the same mix, to the last strobe.  Each run prints a checksum
  * of its trace at the end.
  *
@@ -1056,8 +1057,8 @@ int main(int argc, char **argv)
 			argv[0]);
 		return 2;
 	}
-	if (i == argc)
-		same_again(policy);
+	for (unsigned int p = 0; i == argc && p < GANG_POLICIES; p++)
+		same_again((enum gang_policy) p);
 	if (i == argc)
 		for (uint64_t seed = 1; seed <= (longer ? 20 : 3); seed++)
 			one(seed, nodes, njobs, policy);

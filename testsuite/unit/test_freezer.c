@@ -586,10 +586,18 @@ START_TEST(test_fill)
 		guard = freezer_open(FREEZER_V2, group, root);
 		must(guard && !freezer_open_idle(guard, idle));
 		must(!freezer_continue(guard, true) && !gives_way(idle));
-		freezer_drop(guard);
 		must(all_run(ORPHAN));
-		/* ... and fills again, though it never heard of that */
+		/* it fills again, though it never heard of that */
 		must(stopped(ORPHAN) && !freezer_fill(f) && gives_way(idle));
+		/* one that runs gives way as it is, and a guard can end that */
+		must(!freezer_continue(f, false) && !freezer_fill(f));
+		must(gives_way(idle) && freezer_fills(f) && all_run(ORPHAN));
+		must(!freezer_continue(guard, true) && !gives_way(idle));
+		must(!freezer_fill(f) && gives_way(idle));
+		must(!freezer_continue(f, false) && !gives_way(idle));
+		must(!freezer_held(f) && all_run(ORPHAN));
+		must(!freezer_fill(f) && stopped(ORPHAN));
+		freezer_drop(guard);
 	}
 	freezer_close(f);
 	must(!*idle || !gives_way(idle));

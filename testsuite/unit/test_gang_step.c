@@ -617,6 +617,52 @@ START_TEST(test_not_continued)
 }
 END_TEST
 
+/* A step that gives way is the guards', also if nothing stopped it before.  A refusal
+ * leaves it as it was. */
+START_TEST(test_gives_way)
+{
+	struct freezer_host h = { .kind = FREEZER_V2 };
+	struct gang_page *p = gang_page_create(run, "n1", &h, true);
+	char file[PATH_MAX], idle[PATH_MAX], name[GANG_STEP_NAME];
+	struct gang_step s = group_step(file), read;
+	struct gang_mark *m;
+	struct freezer *f;
+	FILE *made;
+
+	strcpy(s.idle, s.group);
+	snprintf(idle, sizeof(idle), "%.4000s/cpu.idle", s.idle);
+	made = fopen(idle, "w");
+	must(made && !fclose(made));
+	gang_step_name(&s, &name);
+	must(p && !gang_step_write(dir, &s));
+	f = gang_step_open(&s);
+	m = gang_mark_open(dir, name);
+	must(f && m && freezer_can_fill(f));
+	may_write(false);
+	must(gang_stand_fill(p, m, f) == EFBIG && !freezer_held(f));
+	must(!gang_step_read(dir, name, &read) && !read.marked && !p->stopped);
+	may_write(true);
+	for (int i = 0; i < 2; i++) { /* a guard may have ended it meanwhile */
+		must(!gang_stand_fill(p, m, f) && is_frozen(idle));
+		must(freezer_fills(f) && p->stopped == 1);
+		must(!gang_step_read(dir, name, &read) && read.marked);
+	}
+	must(!gang_stand_stop(p, m, f, false) && is_frozen(file));
+	must(p->stopped == 1);
+	may_write(false);
+	must(gang_stand_fill(p, m, f) == EFBIG && freezer_stopped(f));
+	must(p->stopped == 1);
+	may_write(true);
+	must(!gang_stand_fill(p, m, f) && !is_frozen(file));
+	must(!gang_stand_continue(p, m, f) && !is_frozen(idle));
+	must(!freezer_held(f) && !p->stopped);
+	must(!gang_step_read(dir, name, &read) && !read.marked);
+	gang_mark_close(m);
+	freezer_close(f);
+	gang_page_close(p);
+}
+END_TEST
+
 /* slurmd's guard tries again, and complains once. */
 START_TEST(test_guard_tries_again)
 {
@@ -858,6 +904,7 @@ int main(void)
 	tcase_add_test(t, test_guard_died_before);
 	tcase_add_test(t, test_guard_silence);
 	tcase_add_test(t, test_not_continued);
+	tcase_add_test(t, test_gives_way);
 	tcase_add_test(t, test_guard_tries_again);
 	tcase_add_test(t, test_step_guard_tries_again);
 	tcase_add_test(t, test_guard_looks);

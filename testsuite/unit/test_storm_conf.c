@@ -221,7 +221,7 @@ START_TEST(test_policies)
 	p = storm_conf_partition(&conf.gang, "a");
 	must(p && p->turns && p->policy == GANG_POLICY_FLEXIBLE && !p->local);
 	must(p->quantum == 10 * STORM_MS);
-	must(storm_conf_flexible(&conf.gang));
+	must(storm_conf_gives_way(&conf.gang));
 	p = storm_conf_partition(&conf.gang, "b");
 	must(p && p->turns && p->policy == GANG_POLICY_GANG && !p->local);
 	p = storm_conf_partition(&conf.gang, "c");
@@ -229,7 +229,9 @@ START_TEST(test_policies)
 	p = storm_conf_partition(&conf.gang, "d");
 	must(p && p->local && !p->turns);
 	good("PartitionPolicy=b:gang,c:local\nLocalPartitions=d\n");
-	must(!storm_conf_flexible(&conf.gang));
+	must(!storm_conf_gives_way(&conf.gang));
+	good("Partition=a Policy=yield\n");
+	must(storm_conf_gives_way(&conf.gang));
 	/* two words for one partition */
 	must(load(clash) == SLURM_ERROR);
 	snprintf(says, sizeof(says),
@@ -276,6 +278,7 @@ START_TEST(test_policy_names)
 {
 	must(gang_policy_find("GANG") == GANG_POLICY_GANG);
 	must(gang_policy_find("flexible") == GANG_POLICY_FLEXIBLE);
+	must(gang_policy_find("Yield") == GANG_POLICY_YIELD);
 	must(gang_policy_find("") == GANG_POLICIES);
 	must(gang_policy_find("gangs") == GANG_POLICIES);
 	must(!gang_policy_name(GANG_POLICIES));
@@ -754,8 +757,9 @@ START_TEST(test_partition)
 	good("\nPARTITION=gang  policy = Flexible Quantum=10 LimitByTurns=Yes # 1\n"
 	     "Partition=\"a b\" \\\n Policy=\"local\"\nQuantum=7\n"
 	     "Partition=Gang Policy=gang LimitByTurns=no\n"
-	     "Partition=short Quantum=0.1005ms\n");
-	must(conf.gang.partitions == 4 && conf.gang.quantum == 7 * STORM_MS);
+	     "Partition=short Quantum=0.1005ms\n"
+	     "Partition=soft Policy=yield\n");
+	must(conf.gang.partitions == 5 && conf.gang.quantum == 7 * STORM_MS);
 	p = partition("gang");
 	must(p->turns && p->policy == GANG_POLICY_FLEXIBLE && !p->local);
 	must(p->quantum == 10 * STORM_MS && p->limit_by_turns);
@@ -766,7 +770,8 @@ START_TEST(test_partition)
 	p = partition("Gang"); /* another partition, as in Slurm */
 	must(p->turns && p->policy == GANG_POLICY_GANG && !p->limit_by_turns);
 	must(partition("short")->quantum == 100500);
-	must(storm_conf_flexible(&conf.gang));
+	must(partition("soft")->policy == GANG_POLICY_YIELD);
+	must(storm_conf_gives_way(&conf.gang));
 	for (int i = 0; i < STORM_CONF_PARTITIONS; i++)
 		sprintf(text + strlen(text), "Partition=p%d Quantum=1\n", i);
 	good(text);
@@ -799,6 +804,11 @@ START_TEST(test_partition_faults)
 		  "W :1: unknown key 'StrobeLead' of Partition=a has no effect: write it on a line of its own\n" },
 		{ true, "Partition=a Quantum=9\nPartition=b\n",
 		  "W :2: Partition=b sets nothing: add Policy, Quantum or LimitByTurns, or remove the line\n" },
+		{ true, "Partition=a Quantum=9 Policy=yield\n",
+		  "W :1: Partition=a: Policy=yield is as gang with a quantum below 50 ms: set Quantum=50 or more\n" },
+		{ true,
+		  "Quantum=49\nPartition=b Policy=Yield\nPartition=c Quantum=50 Policy=yield\nPartition=a Quantum=9\n",
+		  "W :2: Partition=b: Policy=yield is as gang with a quantum below 50 ms: set Quantum=50 or more\n" },
 		{ true, "Partition=a Quantum=9\nPolicy=local\n",
 		  "W :2: unknown key 'Policy' has no effect: write it behind Partition=NAME on one line\n" },
 		{ true, "Partition=a Quantum=9\nPartitionName=a Policy=local\n",
@@ -806,7 +816,7 @@ START_TEST(test_partition_faults)
 		{ true, "Partition=a Quantum=9\nPartiton=a Policy=local\n",
 		  "W :2: unknown key 'Partiton' has no effect: did you mean Partition?\n" },
 		{ false, "Partition=a Policy=flexibel\n",
-		  "E :1: Partition=a: Policy=flexibel is invalid, allowed: gang, flexible or local\n" },
+		  "E :1: Partition=a: Policy=flexibel is invalid, allowed: gang, flexible, yield or local\n" },
 		{ false, "\nPartition=a Quantum=99us Policy=local\n",
 		  "E :2: Partition=a: Quantum=99us is invalid, allowed: a time from 100us to 600s; a number without a unit is in milliseconds\n" },
 		{ false, "Partition=a Quantum=601s LimitByTurns=maybe\n",

@@ -61,7 +61,9 @@ static void do_act(const struct turns_act *a)
 		p->stands = p->fills = false;
 		break;
 	case TURNS_FILL:
-		must(p->stands);
+		must(a->ran == !p->stands);
+		must(a->again || !p->fills);
+		p->agains += a->again;
 		if (p->breaks) {
 			turns_failed(t, a);
 			return;
@@ -919,6 +921,141 @@ START_TEST(test_fills)
 }
 END_TEST
 
+/* -------------------------------------------------------------------- yield --- */
+
+#define LONG (100 * STORM_MS)
+
+static void two_yield(enum gang_policy policy, uint64_t quantum, bool can_fill)
+{
+	const uint32_t has[] = { 1, 2 };
+
+	begin();
+	for (int i = 0; i < 2; i++)
+		add_as(i, (struct turns_step_info) { .job = i + 1,
+						     .can_fill = can_fill });
+	map_as(2, 2, has, policy, quantum);
+}
+
+/* Who has no turn gives way, and nobody is ever stopped. */
+START_TEST(test_yields)
+{
+	two_yield(GANG_POLICY_YIELD, LONG, true);
+	for (int i = 0; i < 20; i++) {
+		strobe(i % 2);
+		must(runs(i % 2) && step[!(i % 2)].fills);
+	}
+	/* a guard let it run as if nobody else were there */
+	turns_freed(t);
+	strobe(1);
+	must(step[0].fills && step[0].agains == 1 && runs(1));
+	strobe(1);
+	must(step[0].agains == 1);
+	turns_open(t, GANG_WHY_SILENCE, now);
+	run();
+	must(runs(0) && runs(1));
+	strobe(0);
+	/* a signal of root's is handled as it is */
+	turns_saw_signal(t, step[1].s, now);
+	run();
+	must(step[1].fills && !step[0].stops && !step[1].stops);
+	gone(1);
+	strobe(1);
+	must(step[0].fills && !step[0].stops);
+	finish();
+}
+END_TEST
+
+/* Where it cannot give way, or would take too much of a short turn, it is stopped. */
+START_TEST(test_yields_not)
+{
+	for (int i = 0; i < 3; i++) {
+		two_yield(i == 0 ? GANG_POLICY_GANG : GANG_POLICY_YIELD,
+			  i == 1 ? GANG_YIELD_MIN - 1 : GANG_YIELD_MIN, i != 2);
+		strobe(0);
+		must(runs(0) && step[1].stands);
+		strobe(1);
+		must(runs(1) && step[0].stands);
+		finish();
+	}
+	two_yield(GANG_POLICY_YIELD, GANG_YIELD_MIN, true);
+	step[1].breaks = true;
+	strobe(0); /* at once, in place of giving way */
+	must(runs(0) && step[1].stands);
+	step[1].breaks = false;
+	strobe(1);
+	must(runs(1) && step[0].fills);
+	strobe(0); /* not tried again */
+	must(runs(0) && step[1].stands);
+	finish();
+}
+END_TEST
+
+/* A held job stands: storm hold promises that. */
+START_TEST(test_yields_but_held)
+{
+	two_yield(GANG_POLICY_YIELD, LONG, true);
+	strobe(0);
+	must(step[1].fills);
+	map_as(2, 2, (const uint32_t[]) { 1, 0 }, GANG_POLICY_YIELD, LONG);
+	strobe(0);
+	must(step[1].stands && turns_step_must_stand(t, step[1].s));
+	strobe(1);
+	must(step[1].stands && step[0].fills);
+	map_as(2, 2, (const uint32_t[]) { 1, 2 }, GANG_POLICY_YIELD, LONG);
+	strobe(0);
+	must(step[1].fills && step[1].stops == 1);
+	/* the policy is gang from now on, and yield again */
+	map_as(2, 2, (const uint32_t[]) { 1, 2 }, GANG_POLICY_GANG, LONG);
+	strobe(0);
+	must(step[1].stands);
+	map_as(2, 2, (const uint32_t[]) { 1, 2 }, GANG_POLICY_YIELD, LONG);
+	strobe(0);
+	must(step[1].fills && step[1].stops == 2);
+	finish();
+}
+END_TEST
+
+/* A new step need not wait for its turn. */
+START_TEST(test_yields_before_exec)
+{
+	two_yield(GANG_POLICY_YIELD, LONG, true);
+	strobe(0);
+	add_as(2, (struct turns_step_info) { .job = 2, .can_fill = true });
+	turns_step_door(step[2].s);
+	step[2].exec = false;
+	turns_decide(t, now);
+	run();
+	must(runs(2) && !step[2].starts);
+	turns_step_met(t, step[2].s, now, now);
+	run();
+	must(step[2].fills && step[2].starts == 1 && !step[2].stops);
+	finish();
+}
+END_TEST
+
+/* What runs out of its turn, and owes for that, is not stopped either. */
+START_TEST(test_yields_in_debt)
+{
+	int gave = 0;
+
+	two_yield(GANG_POLICY_YIELD, LONG, true);
+	add_as(2, (struct turns_step_info) { .job = 2,
+					     .script = true,
+					     .can_fill = true,
+					     .has_srun = true });
+	for (int i = 0; i < 40; i++) {
+		strobe(i % 2);
+		if (runs(2) && !(i % 2))
+			step[2].used += LONG;
+		must(runs(i % 2) || (i % 2 && step[1].fills));
+		gave += i % 2 && step[1].fills; /* it pays */
+		must(!step[2].stands);
+	}
+	must(gave > 5 && !step[1].stops && !step[2].stops);
+	finish();
+}
+END_TEST
+
 /* A number that a strober of a later version sends. */
 START_TEST(test_later_policy)
 {
@@ -966,8 +1103,8 @@ static void something(struct rnd *r)
 		for (int k = 0; k < 6; k++)
 			has[k] = below(r, 5) ? 1u << below(r, 3) : 0;
 		map_as(3, 1 + below(r, 6), has,
-		       below(r, 2) ? GANG_POLICY_FLEXIBLE : GANG_POLICY_GANG,
-		       QUANTUM);
+		       (enum gang_policy) below(r, GANG_POLICIES),
+		       below(r, 2) ? QUANTUM : LONG);
 		return;
 	case 2:
 		turns_freed(t);
@@ -1064,6 +1201,11 @@ int main(void)
 	tcase_add_test(c, test_spare);
 	tcase_add_test(c, test_spare_ends);
 	tcase_add_test(c, test_fills);
+	tcase_add_test(c, test_yields);
+	tcase_add_test(c, test_yields_not);
+	tcase_add_test(c, test_yields_but_held);
+	tcase_add_test(c, test_yields_before_exec);
+	tcase_add_test(c, test_yields_in_debt);
 	tcase_add_test(c, test_later_policy);
 	tcase_add_loop_test(c, test_by_chance, 0, unit_runs(100));
 	suite_add_tcase(s, c);

@@ -78,6 +78,7 @@ struct gang_local {
 	bool listed;		  /* found by the listing under way */
 	bool told;		  /* logged that it cannot be stopped */
 	bool told_traced;
+	bool told_stands; /* logged that it does not yield */
 };
 
 struct agent_strobe;

@@ -63,6 +63,18 @@ static void agent_gang_step_failed(struct gang_local *l, const char *what,
 	error("gang: step %s cannot be %s: %s", l->name, what, strerror(err));
 }
 
+/* The host's lack was said at the start (agent_gang.c). */
+static void agent_gang_no_yield(struct agent_gang *g, struct gang_local *l)
+{
+	if (l->told_stands || freezer_can_fill(l->f) ||
+	    (!*g->host.idle && !g->host.idle_job) ||
+	    !turns_step_should_yield(g->turns, l->turns))
+		return;
+	l->told_stands = true;
+	info("gang: step %s is stopped out of its turns and does not yield: it has no control group with cpu.idle",
+	     l->name);
+}
+
 static void agent_gang_do_stop(struct agent_gang *g, struct gang_local *l,
 			       const struct turns_act *act)
 {
@@ -77,6 +89,8 @@ static void agent_gang_do_stop(struct agent_gang *g, struct gang_local *l,
 		turns_cost(act->step, act->verb, agent_gang_cpu_time() - begun);
 	if (act->noted && g->look_at > storm_now() + AGENT_GANG_LOOK)
 		agent_gang_news(g);
+	if (act->noted)
+		agent_gang_no_yield(g, l);
 }
 
 /* False: it still stands.  That is tried again at the next strobe, or look. */
@@ -93,12 +107,12 @@ static bool agent_gang_do_continue(struct agent_gang *g, struct gang_local *l,
 	return !freezer_held(l->f);
 }
 
-static bool agent_gang_do_fill(struct gang_local *l)
+static bool agent_gang_do_fill(struct agent_gang *g, struct gang_local *l)
 {
-	int err = freezer_fill(l->f);
+	int err = gang_stand_fill(g->page, l->mark, l->f);
 
 	if (err)
-		agent_gang_step_failed(l, "let fill gaps", err);
+		agent_gang_step_failed(l, "let give way", err);
 	return !err;
 }
 
@@ -142,7 +156,7 @@ static bool agent_gang_do_one(struct agent_gang *g, const struct turns_act *act)
 	case TURNS_CONTINUE:
 		return agent_gang_do_continue(g, l, act);
 	case TURNS_FILL:
-		return agent_gang_do_fill(l);
+		return agent_gang_do_fill(g, l);
 	case TURNS_START:
 		/* the act before, which was to let it run, has failed */
 		if (turns_step_stands(act->step))

@@ -50,7 +50,8 @@ enum turns_verb {
 	TURNS_NOTE,	/* append the event to the trace */
 	TURNS_STOP,	/* stop the step; again: some of it may run */
 	TURNS_CONTINUE, /* continue the step; if that fails turns_failed() */
-	TURNS_FILL,	/* let the step fill; if that fails turns_failed() */
+	TURNS_FILL,	/* let the step fill, if it runs, too; if that fails
+			   turns_failed(); again: it may have ended to do so */
 	TURNS_START,	/* let its tasks go on, which wait before exec */
 	TURNS_USE,	/* tell by turns_used() what CPU time it has used */
 	TURNS_LOOK,	/* if it is not before exec any more turns_started() */
@@ -61,7 +62,8 @@ enum turns_verb {
 struct turns_act {
 	enum turns_verb verb;
 	struct turns_step *step; /* NULL: an event of the node */
-	bool again;		 /* TURNS_STOP */
+	bool again;		 /* TURNS_STOP, TURNS_FILL */
+	bool ran;      /* TURNS_FILL: it did not stand before */
 	bool filled;   /* TURNS_CONTINUE: it filled, and did not stand */
 	bool noted;    /* if the act succeeds, its event goes to the trace */
 	bool woke;     /* TURNS_END: it stood before its turn */
@@ -76,8 +78,9 @@ const struct turns_act *turns_acts(const struct turns *t, size_t *n);
 /* All of them are done.  True: what was told brings more. */
 bool turns_more(struct turns *t, uint64_t now);
 
-/* The act failed: the step still stands, does not fill, or waits before exec.
- * For a step that has ended this changes nothing. */
+/* The act failed: the step still stands, or waits before exec.  Or it runs as it
+ * did and cannot give way: then turns_more() stops it.  For a step that has ended
+ * this changes nothing. */
 void turns_failed(struct turns *t, const struct turns_act *a);
 /* Is it of interest what this act costs the caller?  To measure it is not
  * cheap.  If so, turns_cost() takes the ns of CPU time. */
@@ -189,6 +192,8 @@ bool turns_step_is_traced(const struct turns_step *s);
 bool turns_step_attaches(const struct turns_step *s);
 /* Does the last strobe's map hold its job? */
 bool turns_step_is_held(const struct turns *t, const struct turns_step *s);
+/* Is it to give way outside its turn and not to stand, if it can? */
+bool turns_step_should_yield(const struct turns *t, const struct turns_step *s);
 /* Must it stand, as its job is held?  A held job's script may run for its
  * steps. */
 bool turns_step_must_stand(const struct turns *t, const struct turns_step *s);

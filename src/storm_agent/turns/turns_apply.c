@@ -6,6 +6,9 @@
  * steps run for a moment.  They also stand while a debugger traces them, but for the
  * moment in which it attaches: it looks at a job that does not move.
  *
+ * With the policy yield nobody else stands.  A step out of its turn gives way, by the
+ * same means as one that fills gaps (turns_fill.c), but it is not stopped before.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "src/libstorm/base/idset.h"
@@ -58,9 +61,14 @@ void turns_continue(struct turns *t, struct turns_step *s, enum gang_why why,
 }
 
 /* For the guards it is a stopped one. */
-static void turns_fill_now(struct turns *t, struct turns_step *s, uint64_t now)
+static void turns_fill_now(struct turns *t, struct turns_step *s, bool again,
+			   uint64_t now)
 {
-	turns_act_add(t, TURNS_FILL, s, GANG_CONTINUE, GANG_WHY_FILLS, 0);
+	struct turns_act *a = turns_act_add(t, TURNS_FILL, s, GANG_CONTINUE,
+					    GANG_WHY_FILLS, 0);
+
+	a->again = again;
+	a->ran = !s->stands;
 	s->stands = false;
 	s->fills = true;
 	t->count.fills++;
@@ -75,9 +83,13 @@ void turns_failed(struct turns *t, const struct turns_act *a)
 		s->stands = !a->filled;
 		s->fills = a->filled;
 	} else if (a->verb == TURNS_FILL) {
-		s->stands = true;
+		s->stands = !a->ran;
 		s->fills = false;
 		t->count.fills--;
+		if (a->ran) {
+			s->is.can_fill = false;
+			t->phase = TURNS_APPLY_WAITS;
+		}
 	} else if (a->verb == TURNS_START) {
 		s->door = TURNS_DOOR_MET;
 	}
@@ -172,6 +184,22 @@ static bool turns_may_stay(const struct turns *t, const struct turns_step *s,
 	       (fill && !turns_step_is_held(t, s));
 }
 
+/* It has no turn, and may go on in a way that nobody in turn notices. */
+static bool turns_yields_now(const struct turns *t, const struct turns_step *s,
+			     enum gang_why why)
+{
+	return (!why || turns_gives_way(t, s, why)) && turns_yields(t, s);
+}
+
+/* It is not stopped first, so that its system calls are not interrupted. */
+static void turns_yield(struct turns *t, struct turns_step *s, bool again,
+			uint64_t now)
+{
+	s->turn_at = 0; /* it never stands, so nothing of it is exact */
+	if (!s->fills || again)
+		turns_fill_now(t, s, again, now);
+}
+
 static void turns_stop_all(struct turns *t, bool fill, bool again, uint64_t now)
 {
 	enum gang_why why;
@@ -180,7 +208,9 @@ static void turns_stop_all(struct turns *t, bool fill, bool again, uint64_t now)
 		why = turns_runs(t, s, now);
 		if (why && !turns_gives_way(t, s, why))
 			continue;
-		if (again || !turns_may_stay(t, s, fill, why))
+		if (!s->stands && turns_yields_now(t, s, why))
+			turns_yield(t, s, again, now);
+		else if (again || !turns_may_stay(t, s, fill, why))
 			turns_stop(t, s, again, now);
 	}
 }
@@ -210,7 +240,7 @@ static void turns_fill_one(struct turns *t, struct turns_step *s, uint64_t now)
 	if (!s->stands || !s->is.can_fill || turns_step_is_held(t, s) ||
 	    !turns_fill_begins(t, s))
 		return;
-	turns_fill_now(t, s, now);
+	turns_fill_now(t, s, false, now);
 }
 
 static void turns_fill_all(struct turns *t, bool fill, uint64_t now)
@@ -219,11 +249,13 @@ static void turns_fill_all(struct turns *t, bool fill, uint64_t now)
 
 	for (struct turns_step *s = t->steps; s; s = s->next) {
 		why = turns_runs(t, s, now);
-		if (fill && !why)
+		if (turns_yields_now(t, s, why))
+			turns_yield(t, s, false, now);
+		else if (fill && !why)
 			turns_fill_one(t, s, now);
 		else if (turns_gives_way(t, s, why) && s->stands &&
 			 s->is.can_fill)
-			turns_fill_now(t, s, now);
+			turns_fill_now(t, s, false, now);
 	}
 }
 

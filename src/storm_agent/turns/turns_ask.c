@@ -31,11 +31,15 @@ bool turns_has_slot(const struct turns *t, const struct turns_step *s)
 	return j && storm_idset_has(&j->rows, t->slot);
 }
 
+static const struct gang_zone *turns_known_zone(const struct turns_known *k)
+{
+	return k->there && k->zone < k->map.nzones ? &k->map.zones[k->zone] :
+						     NULL;
+}
+
 bool turns_known_is_flexible(const struct turns_known *k)
 {
-	const struct gang_zone *z = k->there && k->zone < k->map.nzones ?
-					    &k->map.zones[k->zone] :
-					    NULL;
+	const struct gang_zone *z = turns_known_zone(k);
 
 	return z && z->policy == GANG_POLICY_FLEXIBLE &&
 	       z->quantum >= FILL_LEAST;
@@ -98,6 +102,19 @@ bool turns_script_runs(const struct turns *t, const struct turns_step *s)
 {
 	return s->has_srun || turns_job_has_steps(t, s->is.job) ||
 	       turns_zone_quantum(t) >= t->long_turn;
+}
+
+bool turns_step_should_yield(const struct turns *t, const struct turns_step *s)
+{
+	const struct gang_zone *z = t->now ? turns_known_zone(t->now) : NULL;
+
+	return z && z->policy == GANG_POLICY_YIELD &&
+	       z->quantum >= GANG_YIELD_MIN && !turns_step_is_held(t, s);
+}
+
+bool turns_yields(const struct turns *t, const struct turns_step *s)
+{
+	return s->is.can_fill && turns_step_should_yield(t, s);
 }
 
 bool turns_step_must_stand(const struct turns *t, const struct turns_step *s)

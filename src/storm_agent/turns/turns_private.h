@@ -122,6 +122,8 @@ static inline bool turns_step_held(const struct turns_step *s)
 /* Has its job the present slot? */
 bool turns_has_slot(const struct turns *t, const struct turns_step *s);
 bool turns_known_is_flexible(const struct turns_known *k);
+/* Does it give way outside its turn, and is not stopped? */
+bool turns_yields(const struct turns *t, const struct turns_step *s);
 /* May a batch script run outside its turn?  It may while it has an srun, which
  * carries the output of steps. */
 bool turns_script_runs(const struct turns *t, const struct turns_step *s);
