@@ -24,6 +24,9 @@
 
 #define RECORD_MAX (2 * PATH_MAX + 192)
 #define FORMAT "storm step 4"
+/* A word before the sum, which is there if it is so.  An agent of an earlier version
+ * reads a record that has it as one that has not. */
+#define YIELD "yield"
 #define SUM_LEN 17	       /* 16 digits and a newline */
 #define MARK_AT sizeof(FORMAT) /* after it and a blank */
 #define HELD ".held."	       /* prefix of a hidden record */
@@ -124,10 +127,10 @@ int gang_step_write(const char *dir, const struct gang_step *s)
 
 	gang_step_name(s, &name);
 	snprintf(text, sizeof(text),
-		 FORMAT " %u %u %u %u %d %" PRIu64 " %s %s %s ", s->marked,
+		 FORMAT " %u %u %u %u %d %" PRIu64 " %s %s %s %s", s->marked,
 		 s->job, s->step, s->script, s->root, s->started,
 		 freezer_name(s->kind), *s->group ? s->group : "-",
-		 *s->idle ? s->idle : "-");
+		 *s->idle ? s->idle : "-", s->yields ? YIELD " " : "");
 	len = strlen(text);
 	snprintf(text + len, sizeof(text) - len, "%016" PRIx64 "\n",
 		 gang_step_sum(text, len));
@@ -136,18 +139,19 @@ int gang_step_write(const char *dir, const struct gang_step *s)
 
 static int gang_step_parse(const char *text, struct gang_step *s)
 {
-	char kind[16], group[PATH_MAX], idle[PATH_MAX], sum[SUM_LEN];
+	char kind[16], group[PATH_MAX], idle[PATH_MAX], last[SUM_LEN];
 	unsigned int script, marked;
 
 	if (sscanf(text,
 		   FORMAT " %1u %" SCNu32 " %" SCNu32 " %u %d %" SCNu64
 			  " %15s %4095s %4095s %16s",
 		   &marked, &s->job, &s->step, &script, &s->root, &s->started,
-		   kind, group, idle, sum) != 10)
+		   kind, group, idle, last) != 10)
 		return EBADMSG;
 	s->kind = freezer_kind_of(kind);
 	s->script = script;
 	s->marked = marked;
+	s->yields = !strcmp(last, YIELD);
 	strcpy(s->group, strcmp(group, "-") ? group : "");
 	strcpy(s->idle, strcmp(idle, "-") ? idle : "");
 	if (s->kind == FREEZER_NONE || s->root <= 1)

@@ -35,6 +35,7 @@ struct gang_step {
 	uint64_t started; /* gang_step_started(root): pids are reused */
 	enum freezer_kind kind;
 	bool marked;
+	bool yields; /* its user wants it to give way, not to be stopped */
 	char group[PATH_MAX]; /* "" with signals */
 	char idle[PATH_MAX];  /* of freezer_idle_make() */
 };

@@ -19,6 +19,7 @@ struct step_gang {
 	bool script;   /* batch or interactive: sruns may be in it */
 	bool debugged; /* a debugger starts it, and alone stops and
 				   continues its tasks */
+	bool yields;   /* its user wants it to give way, not to be stopped */
 	uint32_t tasks;
 };
 

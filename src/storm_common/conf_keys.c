@@ -444,6 +444,7 @@ static const struct conf_key keys[] = {
 	OTHER("Freezer", freezer, conf_parse_freezer,
 	      "auto, cgroup2, signals or freezer"),
 	YES_NO("GangDebug", gang_debug),
+	YES_NO("GangYield", gang_yield),
 	OTHER("DropPercent", set.drop_ppm, conf_parse_percent,
 	      "a number from 0 to 100"),
 	NUMBER("DropSeed", set.drop_seed, 0, UINT64_MAX),

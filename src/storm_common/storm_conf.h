@@ -84,6 +84,7 @@ struct storm_conf {
 	char freezer[16];
 	/* Do steps that a debugger traces run all the time? */
 	bool gang_debug;
+	bool gang_yield; /* a user's --storm-turns=yield counts */
 	/* CPUs without jobs, to which the agent is bound; none: it runs where
 	 * slurmd does. */
 	cpu_set_t agent_cpus;

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from conftest import make, need_cgroup2
+from conftest import make, need_cgroup2, need_cpu_idle
 from gang import Gang
 from harness import HERE, Cluster, until
 from test_insider_files import Hang
@@ -131,6 +131,21 @@ def test_sleeping_processes(gang):
         f"CPU {fair:.2f} -> {got:.2f}"
     print(said)
     assert got > 0.7 * fair, said
+
+
+def test_wish_without_leave(gang):
+    """--storm-turns=yield without GangYield=yes: the job is stopped as all are."""
+    need_cpu_idle()
+    gang.set_quantum(50)
+    begin(gang, DO + " spin 100000000", "user")
+    since = gang.mark("n1")
+    bad = begin(gang, f"--storm-turns=yield {DO} spin 100000000", "other")
+
+    def over():
+        return [e for e in gang.trace("n1", since) if e.get("job") == bad and
+                (e["what"] == "stop" or e.get("why") == "fills")]
+    gang.until(lambda: len(over()) > 5, "ends of its turns")
+    assert all(e["what"] == "stop" for e in over()), over()
 
 
 def test_program_on_a_hung_file_system(gang):

@@ -87,9 +87,32 @@ START_TEST(test_record)
 	must(!gang_step_write(dir, &s) && !gang_step_read(dir, name, &t));
 	ck_assert_str_eq(t.idle, s.idle);
 	must(t.kind == FREEZER_SIGNALS && !*t.group && !t.script);
+	must(!t.yields);
 	gang_step_remove(dir, name);
 	must(gang_step_read(dir, name, &t) == ENOENT);
 	must(gang_step_write("/nowhere", &s) == ENOENT);
+}
+END_TEST
+
+/* An agent of an earlier version reads the words that it knows, and the sum of all. */
+START_TEST(test_record_yields)
+{
+	char name[GANG_STEP_NAME], with[8192] = "", without[8192] = "";
+	struct gang_step s = one(7), t;
+	size_t known;
+
+	gang_step_name(&s, &name);
+	must(!gang_step_write(dir, &s));
+	must(whole_file_read(dir, name, without, sizeof(without) - 1) > 17);
+	known = strlen(without) - 17;
+	s.yields = true;
+	must(!gang_step_write(dir, &s) && !gang_step_read(dir, name, &t));
+	must(t.yields && t.job == 7 && t.script);
+	must(whole_file_read(dir, name, with, sizeof(with) - 1) > 0);
+	must(!strncmp(with, without, known));
+	must(!strncmp(with + known, "yield ", 6));
+	ck_assert_uint_eq(strlen(with + known), 6 + 17);
+	gang_step_remove(dir, name);
 }
 END_TEST
 
@@ -891,6 +914,7 @@ int main(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_record);
+	tcase_add_test(t, test_record_yields);
 	tcase_add_test(t, test_no_record);
 	tcase_add_test(t, test_damaged);
 	tcase_add_test(t, test_page_cut_off);

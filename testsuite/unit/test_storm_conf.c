@@ -188,7 +188,9 @@ START_TEST(test_gang)
 	     CPU_ISSET(3, &conf.agent_cpus));
 	must(conf.gang_debug);
 	good("GangDebug=No\n");
-	must(!conf.gang_debug);
+	must(!conf.gang_debug && !conf.gang_yield);
+	good("GangYield=Yes\n");
+	must(conf.gang_yield && conf.gang_debug);
 	good("Base=Builtin\nPacking=buddy\nLocalPartitions=c,a\n"
 	     "PartitionQuantum=a:1,b:2s\n");
 	must(conf.gang.base == BASE_BUILTIN);

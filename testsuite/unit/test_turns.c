@@ -1015,6 +1015,68 @@ START_TEST(test_yields_but_held)
 }
 END_TEST
 
+/* A user wants it: that one gives way beside one that stands, and pays for the CPU
+ * time out of its turns, as its turns are its neighbour's then. */
+START_TEST(test_yields_by_wish)
+{
+	const struct turns_step_info wish = { .job = 1,
+					      .can_fill = true,
+					      .yields = true };
+	int had = 0, other = 0;
+
+	for (int flexible = 0; flexible < 2; flexible++) {
+		begin();
+		add_as(0, wish);
+		add_as(1,
+		       (struct turns_step_info) { .job = 2, .can_fill = true });
+		turns_saw_threads(step[0].s, true, true);
+		map_as(2, 2, (const uint32_t[]) { 1, 2 },
+		       flexible ? GANG_POLICY_FLEXIBLE : GANG_POLICY_GANG,
+		       LONG);
+		for (int i = 0; i < 20; i++) {
+			strobe(i % 2);
+			must(i % 2 ? step[0].fills && runs(1) :
+				     runs(0) && step[1].stands);
+		}
+		must(!step[0].stops && !step[0].ends);
+		had = other = 0;
+		for (int i = 0; i < 200; i++) {
+			strobe(i % 2);
+			had += runs(0);
+			other += runs(1);
+			step[0].used += step[0].fills && runs(1) ? LONG / 4 : 0;
+		}
+		/* of three it pays one: a quarter of all that the other has */
+		must(had > 60 && had < 75 && other == 200 - had);
+		must(!step[0].stops);
+		finish();
+	}
+	/* nobody could bill that */
+	begin();
+	unmeasured = true;
+	add_as(0, wish);
+	unmeasured = false;
+	add(1, 2);
+	map_as(2, 2, (const uint32_t[]) { 1, 2 }, GANG_POLICY_GANG, LONG);
+	strobe(1);
+	must(step[0].stands);
+	finish();
+}
+END_TEST
+
+/* Where all give way nobody pays for what others leave. */
+START_TEST(test_yields_free)
+{
+	two_yield(GANG_POLICY_YIELD, LONG, true);
+	for (int i = 0; i < 100; i++) {
+		strobe(i % 2);
+		must(runs(i % 2) && step[!(i % 2)].fills);
+		step[0].used += LONG / 2;
+	}
+	finish();
+}
+END_TEST
+
 /* A new step need not wait for its turn. */
 START_TEST(test_yields_before_exec)
 {
@@ -1093,6 +1155,7 @@ static void something(struct rnd *r)
 					  .job = 1 + below(r, 6),
 					  .script = !below(r, 4),
 					  .can_fill = below(r, 2),
+					  .yields = !below(r, 3),
 					  .starting = !below(r, 3) });
 		p->starting = below(r, 2);
 		p->asleep = below(r, 101);
@@ -1204,6 +1267,8 @@ int main(void)
 	tcase_add_test(c, test_yields);
 	tcase_add_test(c, test_yields_not);
 	tcase_add_test(c, test_yields_but_held);
+	tcase_add_test(c, test_yields_by_wish);
+	tcase_add_test(c, test_yields_free);
 	tcase_add_test(c, test_yields_before_exec);
 	tcase_add_test(c, test_yields_in_debt);
 	tcase_add_test(c, test_later_policy);

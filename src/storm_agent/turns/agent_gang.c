@@ -68,7 +68,7 @@ static void agent_gang_find_idle(struct agent *a, struct freezer_host *h)
 	int err = freezer_host_find_idle(
 		h, a->node, xstrstr(slurm_conf.job_acct_gather_type, "cgroup"));
 
-	if (err && storm_conf_gives_way(&a->conf.gang))
+	if (err && (storm_conf_gives_way(&a->conf.gang) || a->conf.gang_yield))
 		info("gang scheduling: no job gives way to others on this node, Policy=flexible and yield are as gang: no control group with cpu.idle: %s",
 		     strerror(err));
 }

@@ -155,6 +155,7 @@ static void agent_gang_step_add(struct agent_gang *g, const char *name,
 		.script = s->script,
 		.starting = s->kind != FREEZER_SIGNALS,
 		.measured = s->kind == FREEZER_V2,
+		.yields = s->yields && g->a->conf.gang_yield,
 		.owner = l,
 	};
 

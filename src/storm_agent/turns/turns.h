@@ -63,7 +63,7 @@ struct turns_act {
 	enum turns_verb verb;
 	struct turns_step *step; /* NULL: an event of the node */
 	bool again;		 /* TURNS_STOP, TURNS_FILL */
-	bool ran;      /* TURNS_FILL: it did not stand before */
+	bool ran;		 /* TURNS_FILL: it did not stand before */
 	bool filled;   /* TURNS_CONTINUE: it filled, and did not stand */
 	bool noted;    /* if the act succeeds, its event goes to the trace */
 	bool woke;     /* TURNS_END: it stood before its turn */
@@ -104,6 +104,7 @@ struct turns_step_info {
 	bool script;   /* it is a batch script's */
 	bool can_fill; /* its group can give way to others */
 	bool measured; /* its CPU time is known */
+	bool yields;   /* its user wants it to give way outside its turns */
 	bool starting; /* some of its tasks may be before exec */
 	bool has_srun; /* it is a script, and an srun runs in it */
 	void *owner;   /* the caller's, see turns_step_owner() */

@@ -7,7 +7,8 @@
  * moment in which it attaches: it looks at a job that does not move.
  *
  * With the policy yield nobody else stands.  A step out of its turn gives way, by the
- * same means as one that fills gaps (turns_fill.c), but it is not stopped before.
+ * same means as one that fills gaps (turns_fill.c), but it is not stopped before.  So
+ * does one whose user wants that, beside others that stand: it pays for what it takes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -223,7 +224,7 @@ static void turns_continue_all(struct turns *t, bool flexible, uint64_t now)
 		why = turns_runs(t, s, now);
 		if (!why || turns_gives_way(t, s, why))
 			continue;
-		if (flexible && why == GANG_WHY_SLOT)
+		if (flexible && why == GANG_WHY_SLOT && !turns_yields(t, s))
 			turns_fill_turn(t, s, now);
 		turns_continue(t, s, why, now);
 		if (turns_is_outside(why))
@@ -249,9 +250,11 @@ static void turns_fill_all(struct turns *t, bool fill, uint64_t now)
 
 	for (struct turns_step *s = t->steps; s; s = s->next) {
 		why = turns_runs(t, s, now);
-		if (turns_yields_now(t, s, why))
+		if (turns_yields_now(t, s, why)) {
 			turns_yield(t, s, false, now);
-		else if (fill && !why)
+			if (turns_yields_alone(t, s))
+				turns_bill_outside(t, s);
+		} else if (fill && !why)
 			turns_fill_one(t, s, now);
 		else if (turns_gives_way(t, s, why) && s->stands &&
 			 s->is.can_fill)

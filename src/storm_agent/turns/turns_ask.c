@@ -108,13 +108,22 @@ bool turns_step_should_yield(const struct turns *t, const struct turns_step *s)
 {
 	const struct gang_zone *z = t->now ? turns_known_zone(t->now) : NULL;
 
-	return z && z->policy == GANG_POLICY_YIELD &&
+	/* what cannot be billed has no wish */
+	return z &&
+	       (z->policy == GANG_POLICY_YIELD ||
+		(s->is.yields && s->is.measured)) &&
 	       z->quantum >= GANG_YIELD_MIN && !turns_step_is_held(t, s);
 }
 
 bool turns_yields(const struct turns *t, const struct turns_step *s)
 {
 	return s->is.can_fill && turns_step_should_yield(t, s);
+}
+
+bool turns_yields_alone(const struct turns *t, const struct turns_step *s)
+{
+	return turns_known_zone(t->now)->policy != GANG_POLICY_YIELD &&
+	       turns_yields(t, s);
 }
 
 bool turns_step_must_stand(const struct turns *t, const struct turns_step *s)

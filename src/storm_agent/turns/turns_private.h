@@ -124,6 +124,8 @@ bool turns_has_slot(const struct turns *t, const struct turns_step *s);
 bool turns_known_is_flexible(const struct turns_known *k);
 /* Does it give way outside its turn, and is not stopped? */
 bool turns_yields(const struct turns *t, const struct turns_step *s);
+/* Does it so by its user's wish alone, beside neighbours that do not? */
+bool turns_yields_alone(const struct turns *t, const struct turns_step *s);
 /* May a batch script run outside its turn?  It may while it has an srun, which
  * carries the output of steps. */
 bool turns_script_runs(const struct turns *t, const struct turns_step *s);

@@ -1,7 +1,8 @@
 /*
- * spank_storm.c - the options --launch=storm|slurm and --storm-wait=MODE
- * (spank_wait.h) of srun, sbatch and salloc; in slurmstepd, the hooks of gang
- * scheduling (step_gang.h); in slurmd, the agent's home (spank_slurmd.h).
+ * spank_storm.c - the options --launch=storm|slurm, --storm-wait=MODE
+ * (spank_wait.h) and --storm-turns=yield (spank_turns.h) of srun, sbatch and
+ * salloc; in slurmstepd, the hooks of gang scheduling (step_gang.h); in slurmd,
+ * the agent's home (spank_slurmd.h).
  *
  * The user's launcher of the paper (section 2.1) is chosen for each command
  * (spank_launch.h).  sbatch and salloc launch no steps.  They pass the choice to
@@ -25,6 +26,7 @@
 
 #include "spank_launch.h"
 #include "spank_slurmd.h"
+#include "spank_turns.h"
 #include "spank_wait.h"
 
 /* slurmstepd's; this plugin is also loaded by programs without it. */
@@ -153,6 +155,7 @@ static void spank_begin_step(spank_t sp)
 		return;
 	s.script = s.step == SLURM_BATCH_SCRIPT ||
 		   s.step == SLURM_INTERACTIVE_STEP;
+	s.yields = spank_turns_yield(sp);
 	step = spank_step_of(sp, s.job, s.step);
 	if (step) {
 		s.het = step->step_id.step_het_comp;
@@ -205,7 +208,7 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 
 	switch (spank_context()) {
 	case S_CTX_LOCAL:
-		if (!spank_wait_is_valid())
+		if (!spank_wait_is_valid() || !spank_turns_is_valid())
 			return ESPANK_BAD_ARG;
 		/* From sbatch, salloc or the user; the option overrides it. */
 		if (!(type = getenv(LAUNCH_ENV)) || !type[0])
@@ -232,7 +235,9 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 	}
 	if ((rc = spank_option_register(sp, &option)))
 		return rc;
-	return spank_option_register(sp, &spank_wait_option);
+	if ((rc = spank_option_register(sp, &spank_wait_option)))
+		return rc;
+	return spank_option_register(sp, &spank_turns_option);
 }
 
 int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
