@@ -1038,7 +1038,8 @@ START_TEST(test_yields_by_wish)
 			must(i % 2 ? step[0].fills && runs(1) :
 				     runs(0) && step[1].stands);
 		}
-		must(!step[0].stops && !step[0].ends);
+		/* it is not measured, as it never stands */
+		must(!step[0].stops && !step[0].begins && !step[0].ends);
 		had = other = 0;
 		for (int i = 0; i < 200; i++) {
 			strobe(i % 2);

@@ -36,7 +36,7 @@ CASES = {"notebook": ("bsp", "notebook"), "io": ("io", "compute"),
          "told": ("told", "compute", "notebook")}
 #: kinds of jobs that need MPI, and srun's options for them
 MPI = {"mpi": [], "told": ["--storm-wait=spin"]}
-POLICIES = ("gang", "flexible")
+POLICIES = ("gang", "flexible", "yield")
 PAGE = 64 << 10
 
 
@@ -149,8 +149,9 @@ def options(parser):
                         metavar="LIST", help=f"of {','.join(CASES)} "
                         f"(default: {','.join(usual)})")
     parser.add_argument("--policies", type=words_of(*POLICIES),
-                        default=list(POLICIES), metavar="LIST",
-                        help=f"of {','.join(POLICIES)}")
+                        default=["gang", "flexible"], metavar="LIST",
+                        help=f"of {','.join(POLICIES)} (default: "
+                        "gang,flexible); yield needs --quantum 50 or more")
     parser.add_argument("--nodes", type=int, default=2, metavar="N",
                         help="nodes of the lab (default: 2)")
     parser.add_argument("--quantum", type=float, default=10, metavar="MS",
