@@ -27,6 +27,7 @@ class Gang(Cluster):
     enough = 5          # turns of a job that prove that it takes turns
     looks = 20          # checks that prove that nothing changes any more
     by_groups = True    # steps are stopped by control groups, not by signals
+    yields = False      # steps that run may give way, without a stop
     epilog = False      # whether each job runs an epilog that leaves a file
 
     def __init__(self, name, nodes=NODES, gang=2, quantum=10, cpus=1,
@@ -150,7 +151,7 @@ class Gang(Cluster):
         cores = {n: {j: [{0}] for j in jobs} for n in self.names}
         traces = {n: self.trace(n, self.empty.get(n, 0)) for n in self.names}
         _, faults = gang_rules.judge(traces, cores, free=None,
-                                     since=self.empty)
+                                     since=self.empty, yields=self.yields)
         assert not faults, faults
         self.empty.update((n, t[-1]["n"] + 1) for n, t in traces.items() if t)
 

@@ -33,9 +33,10 @@ class NodeTrace:
     """The trace of one node, checked against the rules; `faults` are the
     violations."""
 
-    def __init__(self, node, trace, cores, free, grace, since):
+    def __init__(self, node, trace, cores, free, grace, since,
+                 yields=False):
         self.node, self.cores, self.free = node, cores, free
-        self.grace = grace
+        self.grace, self.yields = grace, yields
         self.faults = []
         self.maps = {}              # version: {job: slots as bits}
         self.rows = {}              # version: number of slots
@@ -264,7 +265,8 @@ class NodeTrace:
         if self.named(e) in self.twins:
             return
         step = self.known(e, stands=True)
-        held = step and (step.stands or step.why == "fills" != e["why"])
+        held = step and (step.stands or step.why == "fills" != e["why"] or
+                         self.yields and e["why"] == "fills")
         if not self.expect(held, e, "goes on, but runs"):
             return
         step.stands = False
@@ -301,15 +303,15 @@ def skews(nodes):
     return sorted(max(v) - min(v) for v in at.values() if len(v) > 1)
 
 
-def judge(traces, cores=None, free=(), grace=250, since=None):
+def judge(traces, cores=None, free=(), grace=250, since=None, yields=False):
     """Check {node: its trace}. Returns the NodeTraces and the violations.
     cores: {node: {job: [set of cores that it had there, ...]}}; free: jobs
     that may have steps while no map has them, because Slurm suspends or ends
     them (None: any); grace: slots after which a step that begins is complete,
     and its job in a map; since: {node: number of the event with which its trace
-    begins, if the ring still had it} (0)."""
+    begins, if the ring still had it} (0); yields: steps that run may give way."""
     nodes = [NodeTrace(n, t, (cores or {}).get(n, {}), free, grace,
-                       (since or {}).get(n, 0))
+                       (since or {}).get(n, 0), yields)
              for n, t in traces.items()]
     faults = [f for t in nodes for f in t.faults[:SHOWN]]
     return nodes, faults + between(nodes)[:SHOWN]

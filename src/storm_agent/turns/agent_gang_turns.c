@@ -113,7 +113,8 @@ static bool agent_gang_do_fill(struct agent_gang *g, struct gang_local *l)
 
 	if (err)
 		agent_gang_step_failed(l, "let give way", err);
-	return !err;
+	/* in a group that is gone nobody runs */
+	return !err || err == ENODEV;
 }
 
 /* Its tasks go on to exec.  The main loop, which hears of that by the shut socket,
