@@ -7,7 +7,8 @@ both run, everything runs. The test reads cgroup.freeze, which has what the agen
 ordered: no task need run for it, so a busy machine does not falsify the result.
 
 With the policy flexible one of them sleeps, and the other runs in its turns, too, but
-gives way: cpu.idle. Then everything runs when nothing gives way, either.
+gives way: cpu.idle. Then everything runs when nothing gives way, either. With yield
+both compute, and the one out of its turn gives way.
 """
 
 import os

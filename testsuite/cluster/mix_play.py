@@ -441,7 +441,8 @@ class Play:
             if trace and trace[0]["n"] != marks[node]:
                 self.fault(f"{node}: the trace's ring was too short")
         self.traces = traces
-        nodes, faults = gang_rules.judge(traces, cores, free)
+        nodes, faults = gang_rules.judge(traces, cores, free,
+                                         yields=self.c.yields)
         self.faults += faults
         return self.figures(nodes)
 
@@ -476,11 +477,15 @@ class Labs:
         if self.lab and shape != self.shape:
             self.down()
         if not self.lab:
+            yields = self.policy == "yield"
+            # in shorter turns nobody gives way
+            quantum = max(shape.quantum, 50 if yields else 0)
             self.lab = self.make(nodes=shape.nodes, cpus=shape.cpus,
-                                 gang=shape.jobs, quantum=shape.quantum,
+                                 gang=shape.jobs, quantum=quantum,
                                  storm_conf={
                                      "Partition": f"gang Policy={self.policy}"},
                                  mode="drop" if shape.lossy else "multicast")
+            self.lab.yields = yields
             self.shape = shape
         return self.lab
 

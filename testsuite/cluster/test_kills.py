@@ -22,13 +22,20 @@ pytestmark = pytest.mark.storm_only
 TIMES = 20 if LONG else 1
 
 
-@pytest.fixture(scope="module", params=["gang", "flexible"])
+#: jobs that give way are guarded as those that fill gaps; test_yield.py has one kill
+POLICIES = ["gang", "flexible", "yield"] if LONG else ["gang", "flexible"]
+
+
+@pytest.fixture(scope="module", params=POLICIES)
 def kills(request):
     need_cgroup2()
-    if request.param == "flexible":
+    if request.param != "gang":
         need_cpu_idle()
-    c = make(f"kills{request.param}", 2, kind=Gang, quantum=20,
+    yields = request.param == "yield"
+    c = make(f"kills{request.param}", 2, kind=Gang,
+             quantum=50 if yields else 20,
              storm_conf={"Partition": f"gang Policy={request.param}"})
+    c.yields = yields
     try:
         k = gang_kill.Kills(c, seed=1, policy=request.param)
         k.begin()

@@ -18,7 +18,8 @@ from harness import LONG
 pytestmark = pytest.mark.storm_only
 
 #: {policy of the gang partition: how many}
-SEEDS = {"gang": 200, "flexible": 200} if LONG else {"gang": 10, "flexible": 4}
+SEEDS = {"gang": 200, "flexible": 200, "yield": 100} if LONG else \
+    {"gang": 10, "flexible": 4, "yield": 2}
 
 
 @pytest.fixture(scope="module")

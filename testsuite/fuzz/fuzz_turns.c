@@ -47,6 +47,7 @@ static void add(struct storm_in *in)
 		.script = flags & 1,
 		.can_fill = flags & 2,
 		.measured = flags & 4,
+		.yields = job & 128,
 		.starting = flags & 8,
 		.has_srun = flags & 16,
 	};
@@ -90,6 +91,7 @@ static void nature(struct storm_in *in)
 	s->broken = flags & 1;
 	s->exact = flags & 2;
 	s->past_exec = flags & 4;
+	s->refuses = flags & 32;
 	s->asleep = more % 101;
 	if (flags & 8)
 		s->stop_cost = more * 20 * STORM_US;
@@ -146,8 +148,7 @@ static void map(struct storm_in *in)
 	for (uint32_t z = 0; z < 2; z++) {
 		m->map.zones[z].rows = rows;
 		m->map.zones[z].quantum = quantum[how / 4 % 4];
-		m->map.zones[z].policy = how & 16 ? GANG_POLICY_FLEXIBLE :
-						    GANG_POLICY_GANG;
+		m->map.zones[z].policy = how / 16 % (GANG_POLICIES + 1);
 		must(!storm_idset_add(&m->map.zones[z].nodes, 2 * z,
 				      2 * z + 1));
 	}

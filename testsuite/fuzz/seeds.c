@@ -1522,6 +1522,19 @@ static void turns(void)
 	storm_put8(&o, 9);
 	storm_put8(&o, 0);
 	end("turns", "guards");
+
+	turns_begin(1 | 8 | 32, 1, 2 | 4); /* who is out of turn gives way */
+	turns_nature(1, 32, 0);		   /* this one cannot any more */
+	turns_command(7, 40, 0);
+	turns_command(9, 0xf3, 7); /* a guard */
+	storm_put8(&o, 7);
+	storm_put8(&o, 0);
+	turns_nature(0, 1, 0);
+	turns_command(7, 40, 0);
+	turns_command(0, 128 | 1, 2 | 4); /* by its wish, beside others */
+	turns_map(1 | 8, 1);
+	turns_command(7, 40, 0);
+	end("turns", "yield");
 }
 
 int main(int argc, char **argv)

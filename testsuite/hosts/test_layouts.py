@@ -158,16 +158,20 @@ def policy(hosts, line):
     hosts.everywhere("systemctl restart slurmd")
 
 
-def test_gaps_are_filled(hosts):
-    """Policy=flexible, and that nothing gives way without strobes."""
-    policy(hosts, "echo Partition=gang Policy=flexible >>")
+@pytest.mark.parametrize("word, first", [
+    ("flexible", "block"),
+    pytest.param("yield", "spin 10000000", marks=pytest.mark.long)])
+def test_others_give_way(hosts, word, first):
+    """In a gap, or out of their turns; and that nothing gives way without strobes."""
+    policy(hosts, f"echo Partition=gang Policy={word} >>")
+    hosts.yields = word == "yield"
     try:
         since = {n: hosts.mark(n) for n in hosts.names}
-        for verbs in ("block", "spin 10000000"):
+        for verbs in (first, "spin 10000000"):
             hosts.begin(f"{{do}} {verbs}")
         hosts.until(lambda: all(
             [e for e in hosts.trace(n, since[n]) if e.get("why") == "fills"]
-            for n in hosts.names), "steps that fill gaps")
+            for n in hosts.names), "steps that give way")
         hosts.until(lambda: all("1" in w for w in giving_way(hosts).values()),
                     "a group that gives way")
         hosts.on("n1", "pkill -STOP -x storm_strober")
@@ -178,6 +182,7 @@ def test_gaps_are_filled(hosts):
         hosts.alternate()
     finally:
         hosts.end_jobs()
+        hosts.yields = False
         policy(hosts, "sed -i /^Partition=gang/d")
 
 

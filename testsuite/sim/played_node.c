@@ -18,6 +18,8 @@
 #define AGAIN (200 * STORM_MS)
 /* No gap of a shorter turn is filled. */
 #define NAP (5 * STORM_MS)
+/* In shorter turns nobody gives way. */
+#define TICKS (50 * STORM_MS)
 /* The agent calls a strobe late so early, at most. */
 #define EARLY (20 * STORM_MS)
 
@@ -151,6 +153,17 @@ static bool may_have_spare(struct played_node *p, const struct played_step *s)
 	return p->paid && !is_held(p, s);
 }
 
+/* Out of its turn it gives way, and is not stopped: all do so there, or its user wants
+ * it and it can be billed. */
+static bool yields(const struct played_node *p, const struct played_step *s)
+{
+	const struct gang_zone *z = p->by ? zone_of(p, p->by) : NULL;
+
+	return z && s->is.can_fill && z->quantum >= TICKS && !is_held(p, s) &&
+	       (z->policy == GANG_POLICY_YIELD ||
+		(s->is.yields && s->is.measured));
+}
+
 /* Those in turn sleep, or it owes. */
 static bool may_fill(struct played_node *p, const struct played_step *s)
 {
@@ -161,7 +174,7 @@ static bool may_fill(struct played_node *p, const struct played_step *s)
 	/* a held job's script may run, so it may run idle */
 	if (is_held(p, s))
 		return p->bills && s->is.script && script_runs(p, s);
-	if (p->bills)
+	if (p->bills || yields(p, s))
 		return true;
 	if (z->policy != GANG_POLICY_FLEXIBLE || z->quantum < NAP)
 		return false;
@@ -179,13 +192,18 @@ static void must_be_first(struct played_node *p, const struct played_step *s)
 {
 	for (struct played_step *o = NULL; (o = next_step(p, o));)
 		must_play(o == s || verdict(p, o) != STANDS ||
-			  !played_runs(o) || o->unstopped ||
+			  !played_runs(o) || o->unstopped || o->refused ||
 			  may_have_spare(p, o));
 }
 
-static void do_stop(struct played_step *s, const struct turns_act *a)
+static void do_stop(struct played_node *p, struct played_step *s,
+		    const struct turns_act *a)
 {
-	must_play(a->again || !s->stands || s->freed || s->unstopped);
+	bool knows = !s->freed && !s->unstopped;
+
+	must_play(a->again || !s->stands || !knows);
+	must_play(!yields(p, s) || s->stands || !knows);
+	s->refused = false;
 	if (s->broken) {
 		s->unstopped |= !s->stands;
 		s->freed = false;
@@ -219,13 +237,20 @@ static void do_continue(struct played_node *p, struct played_step *s,
 static void do_fill(struct played_node *p, struct played_step *s,
 		    const struct turns_act *a)
 {
-	must_play(s->stands || s->freed || s->unstopped);
-	if (s->broken) {
+	bool knows = !s->freed && !s->unstopped;
+
+	/* what runs is not stopped for it, nor for long if it cannot */
+	must_play(!knows || s->stands || (a->ran && yields(p, s)));
+	must_play(!knows || a->ran == !s->stands);
+	if (s->broken || s->refuses) {
 		p->failures++;
+		s->refused = a->ran;
+		s->is.can_fill &= !a->ran;
 		turns_failed(p->t, a);
 		return;
 	}
 	p->fills++;
+	p->yields += a->ran;
 	s->fills = true;
 	s->stands = s->freed = s->unstopped = false;
 }
@@ -272,7 +297,7 @@ static void do_act(struct played_node *p, const struct turns_act *a)
 		break;
 	case TURNS_STOP:
 		p->stops += a->noted;
-		do_stop(s, a);
+		do_stop(p, s, a);
 		break;
 	case TURNS_CONTINUE:
 		do_continue(p, s, a);
@@ -346,7 +371,8 @@ static void must_be_right(struct played_node *p, struct played_step *s)
 {
 	enum verdict v = verdict(p, s);
 
-	must_play(!s->freed);
+	must_play(!s->freed && !s->refused);
+	must_play(!s->stands || !yields(p, s) || s->broken || s->refuses);
 	must_play(v != STANDS || !played_runs(s) || s->unstopped ||
 		  may_have_spare(p, s));
 	must_play(!s->fills || s->broken || s->unstopped || may_fill(p, s));

@@ -32,7 +32,9 @@ struct played_step {
 	struct turns_step_info is;
 	/* the kernel's */
 	bool stands, fills;
-	bool broken; /* its freezer fails */
+	bool broken;  /* its freezer fails */
+	bool refuses; /* its cpu.idle does */
+	bool refused; /* it has just done so; the engine is to stop it next */
 	bool leaves;
 	bool past_exec;
 	uint64_t used;	    /* CPU time */
@@ -76,7 +78,7 @@ struct played_node {
 	uint32_t why; /* the call under way lets everything run; 0: any reason */
 	/* for the caller: the strobe that began the slot, when that was noted */
 	uint64_t began_number, slots;
-	uint64_t stops, continues, failures, pays, fills;
+	uint64_t stops, continues, failures, pays, fills, yields;
 };
 
 /* self: its number in the maps. */

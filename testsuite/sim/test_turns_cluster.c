@@ -6,7 +6,8 @@
  *
  *	strobes are lost and late, maps are late, strobers pause and are replaced
  *	clocks drift, and jump
- *	freezers fail; steps come, go, have signals, debuggers, scripts, doors
+ *	freezers fail; steps come, go, give way or cannot; signals, debuggers,
+ *	scripts, doors
  *	agents stop, wake up late, are killed and come back
  *	slurmd stops: then only the third guard is left
  *
@@ -40,11 +41,11 @@
 /* When clocks are by new samples alone, for the verdict. */
 #define SETTLED (4 * STORM_SEC)
 
-#define ZONES 2
+#define ZONES 3
 #define JOBS 7 /* of a zone */
 #define MESSAGES 30000
 #define WAY (30 * STORM_US)
-#define EDGE (30 * STORM_MS) /* more than a quantum */
+#define EDGE (60 * STORM_MS) /* more than a quantum */
 #define WAYS (10 * STORM_US) /* by which they differ */
 #define ERROR (5 * STORM_US) /* of the clocks' estimate */
 #define ALIVE \
@@ -118,11 +119,33 @@ static struct message *message(uint64_t at)
 	return m;
 }
 
-/* Nodes of a zone: the first three quarters are of zone 0. */
+/* Nodes of a zone: the first half is zone 0, the next quarters are the others. */
 static void zone_nodes(uint32_t zone, uint32_t *first, uint32_t *n)
 {
-	*first = zone ? now.nodes - now.nodes / 4 : 0;
-	*n = zone ? now.nodes / 4 : now.nodes - now.nodes / 4;
+	uint32_t part = now.nodes / 4;
+
+	*n = zone ? part : now.nodes - (ZONES - 1) * part;
+	*first = zone ? now.nodes - (ZONES - zone) * part : 0;
+}
+
+static uint32_t zone_of_node(uint32_t node)
+{
+	uint32_t zone = ZONES, first, n;
+
+	do
+		zone_nodes(--zone, &first, &n);
+	while (node < first);
+	return zone;
+}
+
+/* Where jobs give way, now and then not all do. */
+static uint8_t zone_policy(struct rnd *r, uint32_t zone, bool calm)
+{
+	static const uint8_t policy[ZONES] = { GANG_POLICY_GANG,
+					       GANG_POLICY_FLEXIBLE,
+					       GANG_POLICY_YIELD };
+
+	return zone < 2 || calm ? policy[zone] : policy[below(r, ZONES)];
 }
 
 /* Some are held, some have more than one row; many do not have all nodes. */
@@ -163,13 +186,15 @@ static struct played_map *make_map(struct rnd *r, bool calm)
 	must(m->zones && m->jobs);
 	m->nzones = ZONES;
 	for (uint32_t z = 0; z < ZONES; z++) {
+		/* the last's strobes seldom come just after another's, which may
+		 * be late */
+		static const uint64_t quantum[ZONES] = { 10, 20, 53 };
 		uint32_t first, n;
 
 		zone_nodes(z, &first, &n);
 		m->zones[z].rows = 2 + below(r, 3);
-		m->zones[z].quantum = (z ? 20 : 10) * STORM_MS;
-		m->zones[z].policy = z ? GANG_POLICY_FLEXIBLE :
-					 GANG_POLICY_GANG;
+		m->zones[z].quantum = quantum[z] * STORM_MS;
+		m->zones[z].policy = zone_policy(r, z, calm);
 		must(!storm_idset_add(&m->zones[z].nodes, first,
 				      first + n - 1));
 		for (uint32_t i = 0; i < JOBS; i++) {
@@ -342,15 +367,10 @@ static void unwatch(void)
 				free(window[w][z].slot[i].began);
 }
 
-static uint64_t apart_of(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
 /* A node has begun that slot.  False: no strobe has ordered that. */
 static bool note_began(uint32_t node, uint32_t slot, uint64_t t)
 {
-	uint32_t z = node >= now.nodes - now.nodes / 4;
+	uint32_t z = zone_of_node(node);
 
 	for (int w = 0; w < 2; w++) {
 		struct slot *near = NULL;
@@ -360,7 +380,8 @@ static bool note_began(uint32_t node, uint32_t slot, uint64_t t)
 		for (uint32_t i = 0; i < window[w][z].n; i++) {
 			struct slot *s = &window[w][z].slot[i];
 
-			if (!near || apart_of(s->at, t) < apart_of(near->at, t))
+			/* or it was lost, and repeated half a turn later */
+			if (s->at <= t + STORM_MS)
 				near = s;
 		}
 		if (near && near->slot == slot)
@@ -420,7 +441,8 @@ static uint64_t median_skew(int w, uint32_t zone)
 
 static struct {
 	uint64_t events, strobes, lost, stops, failures, guards, thirds;
-	uint64_t returns, deaths, jumps, planned, agreed, opened, pays, fills;
+	uint64_t returns, deaths, jumps, planned, agreed, opened, pays, fills,
+		yields;
 	uint64_t late_maps, unknown, wrong;
 } count;
 
@@ -604,12 +626,13 @@ static void hear(struct node *x, bool obey)
 
 static void add_step(struct node *x)
 {
-	uint32_t zone = now.node >= now.nodes - now.nodes / 4;
+	uint32_t zone = zone_of_node(now.node);
 	struct turns_step_info is = {
 		.job = 1 + zone * JOBS + below(&x->r, JOBS + 1),
 		.script = !below(&x->r, 5),
 		.can_fill = below(&x->r, 3),
 		.measured = !x->billed || below(&x->r, 2),
+		.yields = !below(&x->r, 3),
 		.starting = troubled(now.t) && !below(&x->r, 3),
 		.has_srun = !below(&x->r, 3),
 	};
@@ -711,7 +734,7 @@ static struct played_step *any(struct node *x)
 
 static void tease(struct node *x, struct played_step *s)
 {
-	switch (below(&x->r, 7)) {
+	switch (below(&x->r, 8)) {
 	case 0:
 		played_gone(&x->p, s);
 		break;
@@ -730,6 +753,9 @@ static void tease(struct node *x, struct played_step *s)
 		if (s->door == PLAYED_WAITS)
 			played_met(&x->p, s);
 		s->past_exec = true;
+		break;
+	case 5:
+		s->refuses = !s->refuses;
 		break;
 	default:
 		s->broken = !s->broken;
@@ -892,6 +918,7 @@ static void dies(struct node *x)
 	count.failures += x->p.failures;
 	count.pays += x->p.pays;
 	count.fills += x->p.fills;
+	count.yields += x->p.yields;
 	count.planned += turns_counted(x->p.t)->planned;
 	count.agreed += turns_counted(x->p.t)->agreed;
 	count.opened += turns_counted(x->p.t)->opened;
@@ -1002,9 +1029,9 @@ static void one(uint64_t seed, uint32_t nodes, uint64_t lead)
 	printf("  %lu events, %lu strobes (%lu lost, %lu not obeyed), %u maps (%lu late), %lu stops\n",
 	       count.events, count.strobes, count.lost, count.unknown,
 	       strober.maps, count.late_maps, count.stops);
-	printf("  %lu agreed, %lu planned, %lu opened, %lu pays, %lu fills, %lu failures\n",
+	printf("  %lu agreed, %lu planned, %lu opened, %lu pays, %lu fills, %lu gave way, %lu failures\n",
 	       count.agreed, count.planned, count.opened, count.pays,
-	       count.fills, count.failures);
+	       count.fills, count.yields, count.failures);
 	printf("  %lu returns, %lu deaths, %lu jumps; second guard %lu, third %lu\n",
 	       count.returns, count.deaths, count.jumps, count.guards,
 	       count.thirds);
