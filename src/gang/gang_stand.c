@@ -3,7 +3,27 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <errno.h>
+
 #include "gang_stand.h"
+#include "src/libstorm/base/clock.h"
+
+#define TELL_EVERY (60 * STORM_SEC)
+
+bool gang_refused(struct gang_refusals *r, enum gang_order order, int err,
+		  uint64_t now)
+{
+	/* the group of a step that ends may be gone */
+	if (err == ENODEV || err == ENOENT)
+		return false;
+	if (!err)
+		r->told[order] = false;
+	if (!err || r->told[order] || now < r->again_at[order])
+		return false;
+	r->told[order] = true;
+	r->again_at[order] = now + TELL_EVERY;
+	return true;
+}
 
 int gang_stand_stop(struct gang_page *p, struct gang_mark *m, struct freezer *f,
 		    bool again)

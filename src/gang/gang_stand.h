@@ -13,6 +13,20 @@
 #include "gang_page.h"
 #include "gang_step.h"
 
+enum gang_order { GANG_ORDER_STOP, GANG_ORDER_CONTINUE, GANG_ORDER_FILL };
+
+/* Which orders a step refuses, as the log has it.  Zeroed: none. */
+struct gang_refusals {
+	bool told[GANG_ORDER_FILL + 1];
+	uint64_t again_at[GANG_ORDER_FILL + 1]; /* ns; not before */
+};
+
+/* An order ended with err, 0 or an errno.  True: log it.  Each order is told on
+ * its own, once until it succeeds, and at most once a minute, because a user can
+ * make a step refuse now and then. */
+bool gang_refused(struct gang_refusals *r, enum gang_order order, int err,
+		  uint64_t now);
+
 /* As freezer_stop().  0 or an errno: some processes may stand. */
 int gang_stand_stop(struct gang_page *p, struct gang_mark *m, struct freezer *f,
 		    bool again);

@@ -686,6 +686,51 @@ START_TEST(test_gives_way)
 }
 END_TEST
 
+/* A step that cannot be stopped can still be one that cannot be continued, which is
+ * the worse case; and one that could again may refuse again. */
+START_TEST(test_refusals)
+{
+	struct freezer_host h = { .kind = FREEZER_V2 };
+	struct gang_page *p = gang_page_create(run, "n1", &h, true);
+	const enum gang_order stop = GANG_ORDER_STOP, go = GANG_ORDER_CONTINUE;
+	const uint64_t now = storm_now(), later = now + 60 * STORM_SEC;
+	struct gang_refusals r = { .told = { false } };
+	char file[PATH_MAX], name[GANG_STEP_NAME];
+	struct gang_step s = group_step(file);
+	struct gang_mark *m;
+	struct freezer *f;
+
+	gang_step_name(&s, &name);
+	must(p && !gang_step_write(dir, &s));
+	f = gang_step_open(&s);
+	m = gang_mark_open(dir, name);
+	must(f && m);
+	may_write(false);
+	must(gang_refused(&r, stop, gang_stand_stop(p, m, f, false), now));
+	must(!gang_refused(&r, stop, gang_stand_stop(p, m, f, true), later));
+	must(gang_refused(&r, go, gang_stand_continue(p, m, f), now));
+	must(!gang_refused(&r, go, gang_stand_continue(p, m, f), later));
+	must(gang_refused(&r, GANG_ORDER_FILL, EPERM, now));
+	may_write(true);
+	must(!gang_refused(&r, go, gang_stand_continue(p, m, f), now));
+	must(!gang_refused(&r, stop, gang_stand_stop(p, m, f, false), now));
+	may_write(false);
+	/* at once: that may be a user's doing */
+	must(!gang_refused(&r, go, gang_stand_continue(p, m, f), later - 1));
+	must(gang_refused(&r, go, gang_stand_continue(p, m, f), later));
+	must(gang_refused(&r, stop, gang_stand_stop(p, m, f, true), later));
+	may_write(true);
+	must(!gang_stand_continue(p, m, f));
+	/* it has ended */
+	r = (struct gang_refusals) { .told = { false } };
+	must(!gang_refused(&r, go, ENODEV, now));
+	must(!gang_refused(&r, go, ENOENT, now));
+	gang_mark_close(m);
+	freezer_close(f);
+	gang_page_close(p);
+}
+END_TEST
+
 /* slurmd's guard tries again, and complains once. */
 START_TEST(test_guard_tries_again)
 {
@@ -929,6 +974,7 @@ int main(void)
 	tcase_add_test(t, test_guard_silence);
 	tcase_add_test(t, test_not_continued);
 	tcase_add_test(t, test_gives_way);
+	tcase_add_test(t, test_refusals);
 	tcase_add_test(t, test_guard_tries_again);
 	tcase_add_test(t, test_step_guard_tries_again);
 	tcase_add_test(t, test_guard_looks);

@@ -76,7 +76,7 @@ struct gang_local {
 	uint64_t busy;		  /* ns that the last look at it took */
 	struct gang_door *door;	  /* NULL: there is none */
 	bool listed;		  /* found by the listing under way */
-	bool told;		  /* logged that it cannot be stopped */
+	struct gang_refusals refusals;
 	bool told_traced;
 	bool told_stands; /* logged that it does not yield */
 };

@@ -53,14 +53,13 @@ static uint64_t agent_gang_cpu_time(void)
 	return t.tv_sec * STORM_SEC + t.tv_nsec;
 }
 
-static void agent_gang_step_failed(struct gang_local *l, const char *what,
-				   int err)
+/* How an order to a step ended. */
+static void agent_gang_step_tell(struct gang_local *l, enum gang_order order,
+				 const char *what, int err)
 {
-	/* the group of a step that ends may be gone */
-	if (l->told || err == ENODEV || err == ENOENT)
-		return;
-	l->told = true;
-	error("gang: step %s cannot be %s: %s", l->name, what, strerror(err));
+	if (gang_refused(&l->refusals, order, err, storm_now()))
+		error("gang: step %s cannot be %s: %s", l->name, what,
+		      strerror(err));
 }
 
 /* The host's lack was said at the start (agent_gang.c). */
@@ -83,8 +82,7 @@ static void agent_gang_do_stop(struct agent_gang *g, struct gang_local *l,
 				 0;
 	int err = gang_stand_stop(g->page, l->mark, l->f, act->again);
 
-	if (err)
-		agent_gang_step_failed(l, "stopped", err);
+	agent_gang_step_tell(l, GANG_ORDER_STOP, "stopped", err);
 	if (begun)
 		turns_cost(act->step, act->verb, agent_gang_cpu_time() - begun);
 	if (act->noted && g->look_at > storm_now() + AGENT_GANG_LOOK)
@@ -102,8 +100,7 @@ static bool agent_gang_do_continue(struct agent_gang *g, struct gang_local *l,
 
 	if (begun)
 		turns_cost(act->step, act->verb, agent_gang_cpu_time() - begun);
-	if (err)
-		agent_gang_step_failed(l, "continued", err);
+	agent_gang_step_tell(l, GANG_ORDER_CONTINUE, "continued", err);
 	return !freezer_held(l->f);
 }
 
@@ -111,8 +108,7 @@ static bool agent_gang_do_fill(struct agent_gang *g, struct gang_local *l)
 {
 	int err = gang_stand_fill(g->page, l->mark, l->f);
 
-	if (err)
-		agent_gang_step_failed(l, "let give way", err);
+	agent_gang_step_tell(l, GANG_ORDER_FILL, "let give way", err);
 	/* in a group that is gone nobody runs */
 	return !err || err == ENODEV;
 }
