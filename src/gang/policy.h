@@ -10,10 +10,20 @@
  * - add its number to src/storm_common/gang_policy.h, which the map carries,
  *   and its word to gang_policy.c;
  * - add that word to the texts of conf_partition.c and conf_keys.c, and to
- *   storm.conf(5);
- * - try it on a thousand nodes: test_gang_mix --policy WORD.
+ *   storm.conf(5), storm-gang(7), gang-scheduling.md and NEWS;
+ * - try it on a thousand nodes: test_gang_mix --policy WORD;
+ * - add the word where tests and benches have lists of their own:
+ *   test_storm_conf.c, test_mixes.py, test_kills.py, seeds.c of the fuzzer,
+ *   benches/kills.py, benches/policy.py.
  * It may give any answer that the comments below allow: matrix and rota see to
  * it that no two jobs have a column at once.
+ *
+ * A node does what a table has no operation for: who runs beside a turn.  It
+ * asks for the number by name in storm_agent/turns: turns_ask.c, which
+ * turns_fill.c and turns_apply.c obey.  A number that is not named there has
+ * strict turns.  So has one of a later version (gang_policy.h): upgrade nodes
+ * before it is used, and say so in NEWS.  If two partitions that overlap differ
+ * in it, both are gang (snapshot_join_policy()).
  *
  * Pure, as matrix.h.  The same question has the same answer.
  *
