@@ -193,9 +193,10 @@ static void conf_partition_check_yield(struct conf_partitions *p,
 {
 	const struct storm_conf_partition *entry =
 		conf_partition_entry(g, l->name);
-	uint64_t quantum = entry->quantum ? entry->quantum : g->quantum;
+	uint64_t quantum = entry && entry->quantum ? entry->quantum :
+						     g->quantum;
 
-	if (entry->turns && entry->policy == GANG_POLICY_YIELD &&
+	if (entry && entry->turns && entry->policy == GANG_POLICY_YIELD &&
 	    quantum < GANG_YIELD_MIN)
 		FAULT(p, false,
 		      "%s: Partition=%s: Policy=yield is as gang with a quantum below %llu ms: set Quantum=%llu or more",

@@ -122,8 +122,9 @@ bool turns_yields(const struct turns *t, const struct turns_step *s)
 
 bool turns_yields_alone(const struct turns *t, const struct turns_step *s)
 {
-	return turns_known_zone(t->now)->policy != GANG_POLICY_YIELD &&
-	       turns_yields(t, s);
+	const struct gang_zone *z = t->now ? turns_known_zone(t->now) : NULL;
+
+	return z && z->policy != GANG_POLICY_YIELD && turns_yields(t, s);
 }
 
 bool turns_step_must_stand(const struct turns *t, const struct turns_step *s)
