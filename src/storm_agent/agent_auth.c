@@ -264,8 +264,8 @@ static int agent_auth_node(const struct agent *a, const struct storm_open *o,
 	return STORM_EACCES;
 }
 
-/* Those to which this node sends at first; STORM_REFUSAL().  Others are looked up when it is to
- * send to them. */
+/* Those to which this node sends at first; STORM_REFUSAL().  Others are looked up
+ * when it is to send to them. */
 static int agent_auth_nodes(const struct agent *a, const struct storm_open *o)
 {
 	uint32_t node[STORM_TREE_NEAR + 1], near = 0, n = 0;

@@ -1,7 +1,7 @@
 /*
  * agent_container.c - enters the job's mount namespace, if JobContainerType (or
- * NamespaceType, its later name) made one.  So a file for /tmp goes to the job's /tmp, as with Slurm's sbcast.
- * It runs in a child process that is still root.
+ * NamespaceType, its later name) made one.  So a file for /tmp goes to the job's
+ * /tmp, as with Slurm's sbcast.  It runs in a child process that is still root.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

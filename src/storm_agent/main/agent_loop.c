@@ -110,8 +110,9 @@ static uint64_t agent_loop_tick(struct agent *a, uint64_t now)
 
 /*
  * What is in the sockets after a stop of this process is old.  Read all of it,
- * and obey no strobe in it.  The thread that takes strobes does so itself.  Data may come too fast to empty the sockets: what
- * is read OLD_AFTER later counts as new.
+ * and obey no strobe in it.  The thread that takes strobes does so itself.
+ * Data may come too fast to empty the sockets: what is read OLD_AFTER later
+ * counts as new.
  */
 static void agent_loop_read_old(struct agent *a, uint64_t now)
 {

@@ -5,8 +5,9 @@
  * Slurm's file_bcast.c does everything around the data: it opens the source,
  * asks slurmctld for the credential, finds libraries and prints its messages.  It
  * sends the file in blocks, each by a slurm_send_recv_msgs() that this file
- * replaces.  The first block starts the transfer of the whole file; the blocks between do nothing.  The last one waits for the outcome and
- * returns one code for each failed node, as the slurmds do.
+ * replaces.  The first block starts the transfer of the whole file; the blocks
+ * between do nothing.  The last one waits for the outcome and returns one code
+ * for each failed node, as the slurmds do.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
