@@ -202,10 +202,6 @@ static struct storm_fault owner_fault_of(const struct storm_owner *o,
 		if (o->sum.faults[i].node == node &&
 		    o->sum.faults[i].why == why)
 			return o->sum.faults[i];
-	for (uint32_t i = 0; i < o->sum.nfaults; i++)
-		if (o->sum.faults[i].node == node &&
-		    o->sum.faults[i].why == why)
-			return o->sum.faults[i];
 	return (struct storm_fault) { node, why, sys };
 }
 
