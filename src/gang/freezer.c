@@ -75,16 +75,20 @@ int freezer_stop(struct freezer *f, bool again)
 
 int freezer_continue(struct freezer *f, bool again)
 {
-	int err = 0, also;
+	int err = 0, also = 0;
 
 	if (!freezer_held(f) && !again)
 		return 0;
 	if (f->idle >= 0 && (f->idled || again))
 		err = freezer_set_idle(f, false);
-	also = f->ops->cont(f);
-	/* in a group that is gone nobody stands */
+	/* a signal disturbs what was not stopped */
+	if (f->stopped || again)
+		also = f->ops->cont(f);
+	/* in a group that is gone nobody stands, nor gives way */
 	if (!also || also == ENODEV)
-		f->stopped = f->fills = false;
+		f->stopped = false;
+	if (!err || err == ENODEV)
+		f->fills = false;
 	return also ? also : err;
 }
 

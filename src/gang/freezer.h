@@ -137,7 +137,8 @@ bool freezer_stopped(const struct freezer *f); /* the last order */
  * Let the step run only while no other group wants the CPU (cpu.idle): it fills
  * gaps.  freezer_stop() and freezer_continue() end that.  If it was stopped, the
  * kernel switches at once.  If it runs, the kernel does so at its next tick, and
- * the step notices nothing.  0 or an errno: it stands or runs as before.
+ * the step notices nothing, nor when freezer_continue() ends it.  0 or an errno: it
+ * stands or runs as before.
  */
 int freezer_fill(struct freezer *f);
 bool freezer_can_fill(const struct freezer *f);

@@ -168,11 +168,12 @@ int freezer_open_idle(struct freezer *f, const char *idle)
 	return 0;
 }
 
-/* The kernel gives a group that is idle no more the shares of one thread. */
+/* The kernel gives a group that is idle no more the shares of one thread.  One that
+ * goes during the write is as good as gone (freezer_group.c). */
 int freezer_set_idle(struct freezer *f, bool on)
 {
 	if (pwrite(f->idle, on ? "1" : "0", 1, 0) < 0)
-		return errno;
+		return errno == ENOENT ? ENODEV : errno;
 	/* if that fails it has less beside foreign load, and that is all */
 	if (!on && f->shares >= 0)
 		(void) !pwrite(f->shares, f->share, strlen(f->share), 0);

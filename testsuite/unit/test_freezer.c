@@ -38,10 +38,12 @@ static volatile struct shared {
 	char srun[64];
 	pid_t launched;
 	bool caught; /* SIGTERM had come to its handler */
+	int conts;   /* so often SIGCONT has */
 } * sh;
 
 static struct freezer_host host;
 static char group[PATH_MAX];
+static char node[32], name[32]; /* of the host's groups, and of the step's */
 static pid_t root, test;
 static char program[PATH_MAX]; /* this test's own, without its folder */
 static struct freezer *f;
@@ -80,8 +82,8 @@ static void spin(int place)
 
 static void caught(int sig)
 {
-	(void) sig;
-	sh->caught = true;
+	sh->caught |= sig == SIGTERM;
+	sh->conts += sig == SIGCONT;
 }
 
 static void launch(void)
@@ -95,6 +97,7 @@ static void launch(void)
 static void task(void)
 {
 	signal(SIGTERM, caught);
+	signal(SIGCONT, caught);
 	must(!freezer_group_enter(group));
 	if (!fork())
 		spin(CHILD);
@@ -212,7 +215,7 @@ static void guard_start(void)
 
 static bool begin(enum freezer_kind kind)
 {
-	char name[32], node[32], *slash;
+	char *slash;
 	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	int err;
 
@@ -513,11 +516,10 @@ static bool begin_idle(char (*idle)[PATH_MAX])
 {
 	pid_t *pids;
 	size_t n;
-	int err = freezer_host_find_idle(&host, strrchr(host.base, '/') + 1,
-					 false);
+	int err = freezer_host_find_idle(&host, node, false);
 
 	if (!err)
-		freezer_idle_make(&host, strrchr(group, '/') + 1, group, idle);
+		freezer_idle_make(&host, name, group, idle);
 	if (err || !**idle) {
 		printf("SKIP: no control group with cpu.idle: %s\n",
 		       strerror(err));
@@ -604,6 +606,31 @@ START_TEST(test_fill)
 	f = NULL;
 	end();
 	must(!*idle || !freezer_group_remove(idle));
+	freezer_host_remove(host.idle);
+}
+END_TEST
+
+/* What only gives way gets no signal at its turns, and no other sign of them. */
+START_TEST(test_fill_disturbs_nobody)
+{
+	char idle[PATH_MAX] = "";
+
+	if (!begin(_i))
+		return;
+	if (begin_idle(&idle)) {
+		for (int i = 0; i < 20; i++) {
+			must(!freezer_fill(f) && gives_way(idle));
+			must(!freezer_continue(f, false) && !gives_way(idle));
+		}
+		must(all_run(ORPHAN));
+		ck_assert_int_eq(sh->conts, 0);
+		/* one that was stopped before does */
+		must(stopped(ORPHAN) && !freezer_fill(f) && all_run(ORPHAN));
+		must(!freezer_continue(f, false) && all_run(ORPHAN));
+		must(!!sh->conts == (_i == FREEZER_SIGNALS));
+	}
+	end();
+	eventually(!freezer_group_remove(idle));
 	freezer_host_remove(host.idle);
 }
 END_TEST
@@ -782,6 +809,7 @@ int main(void)
 #define ALL(name) tcase_add_loop_test(t, name, FREEZER_V2, FREEZER_KINDS)
 	ALL(test_stop_and_continue);
 	ALL(test_used);
+	ALL(test_fill_disturbs_nobody);
 	ALL(test_who_is_in_it);
 	ALL(test_srun);
 	ALL(test_others_srun);

@@ -670,6 +670,13 @@ START_TEST(test_gives_way)
 		must(freezer_fills(f) && p->stopped == 1);
 		must(!gang_step_read(dir, name, &read) && read.marked);
 	}
+	may_write(false);
+	must(gang_stand_continue(p, m, f) == EFBIG && freezer_fills(f));
+	must(is_frozen(idle) && p->stopped == 1);
+	may_write(true);
+	must(!gang_stand_continue(p, m, f) && !is_frozen(idle));
+	must(!freezer_held(f) && !p->stopped);
+	must(!gang_stand_fill(p, m, f));
 	must(!gang_stand_stop(p, m, f, false) && is_frozen(file));
 	must(p->stopped == 1);
 	may_write(false);
