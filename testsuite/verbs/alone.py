@@ -39,7 +39,9 @@ class Job:
         self.name = name
         by = BY_VALGRIND.format(HERE) if VALGRIND else ""
         *env, path = map(str, words)
-        self.words = " ".join(("CK_TIMEOUT_MULTIPLIER=4", *env, by + path))
+        # as in "make check", and four times as long
+        self.words = " ".join(("CK_DEFAULT_TIMEOUT=120 CK_TIMEOUT_MULTIPLIER=4",
+                               *env, by + path))
         self.code, self.out, self.seconds = None, "", 0
 
     def __str__(self):
