@@ -12,7 +12,8 @@
 
 /* Wait at most ms for the child's end, then kill it and set *late, which may be
  * NULL. Returns its status as waitpid(2) has it.  -1: SIGKILL did not end it
- * within a second, so it hangs in the kernel; it can be waited for later. */
+ * within a second, so it hangs in the kernel; it can be waited for later.  Or another
+ * part of the process has waited for it: nothing is killed, and it is not late. */
 int child_limit(pid_t pid, int ms, bool *late);
 
 #endif
