@@ -106,6 +106,11 @@ int freezer_fill(struct freezer *f)
 	return 0;
 }
 
+void freezer_share_idle(struct freezer *f, bool others)
+{
+	f->idled = !others;
+}
+
 bool freezer_can_fill(const struct freezer *f)
 {
 	return f->idle >= 0;

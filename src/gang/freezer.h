@@ -141,6 +141,10 @@ bool freezer_stopped(const struct freezer *f); /* the last order */
  * stands or runs as before.
  */
 int freezer_fill(struct freezer *f);
+/* Another step gives way by the same cpu.idle (struct freezer_host, idle_job), so the
+ * next freezer_continue() leaves it as it is.  others false: none does, so that call
+ * takes it back, whichever step has set it. */
+void freezer_share_idle(struct freezer *f, bool others);
 bool freezer_can_fill(const struct freezer *f);
 bool freezer_fills(const struct freezer *f); /* the last order */
 /* Is the step stopped, or does it fill?  Without STORM it would just run. */

@@ -50,7 +50,7 @@ struct freezer {
 	enum freezer_kind kind;
 	bool stopped;
 	bool fills;
-	bool idled; /* its cpu.idle is 1 */
+	bool idled; /* its cpu.idle may be 1 */
 	int idle;   /* the descriptor of cpu.idle; -1: none */
 	int shares; /* of cpu.shares, which is then this: */
 	char share[32];

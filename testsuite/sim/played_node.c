@@ -213,11 +213,30 @@ static void do_stop(struct played_node *p, struct played_step *s,
 	s->fills = s->freed = s->unstopped = false;
 }
 
+/* Does another step of its job give way, and has each done what it was told? */
+static bool fills_beside(struct played_node *p, const struct played_step *s,
+			 bool *knows)
+{
+	bool yes = false;
+
+	*knows = true;
+	for (struct played_step *o = NULL; (o = next_step(p, o));) {
+		if (o == s || o->is.job != s->is.job)
+			continue;
+		yes |= o->fills;
+		*knows &= !o->freed && !o->unstopped && !o->broken &&
+			  !o->refuses;
+	}
+	return yes;
+}
+
 static void do_continue(struct played_node *p, struct played_step *s,
 			const struct turns_act *a)
 {
-	bool knows = !s->freed && !s->unstopped;
+	bool knows = !s->freed && !s->unstopped, all;
+	bool beside = fills_beside(p, s, &all);
 
+	must_play(!all || a->beside == beside);
 	must_play(!knows || s->stands || s->fills);
 	must_play(!knows || a->filled == s->fills);
 	if (a->event.a == GANG_WHY_SLOT)

@@ -610,6 +610,37 @@ START_TEST(test_fill)
 }
 END_TEST
 
+/* Steps that share a cpu.idle, as Slurm's group of their job: it stays while another
+ * one gives way, and then the step that goes on takes it back, whichever has set it. */
+START_TEST(test_fill_by_job)
+{
+	char idle[PATH_MAX] = "";
+	struct freezer *other;
+
+	if (!begin(FREEZER_V2))
+		return;
+	if (begin_idle(&idle)) {
+		other = freezer_open(FREEZER_V2, group, root);
+		must(other && !freezer_open_idle(other, idle));
+		must(!freezer_fill(f) && !freezer_fill(other));
+		freezer_share_idle(f, true);
+		must(!freezer_continue(f, false) && !freezer_held(f));
+		must(gives_way(idle));
+		freezer_share_idle(other, false);
+		must(!freezer_continue(other, false) && !gives_way(idle));
+		/* a step that has filled, and stands */
+		must(!freezer_fill(other) && !freezer_stop(other, false));
+		must(!freezer_stop(f, false) && gives_way(idle));
+		freezer_share_idle(f, false);
+		must(!freezer_continue(f, false) && !gives_way(idle));
+		freezer_close(other);
+	}
+	end();
+	must(!*idle || !freezer_group_remove(idle));
+	freezer_host_remove(host.idle);
+}
+END_TEST
+
 /* What only gives way gets no signal at its turns, and no other sign of them. */
 START_TEST(test_fill_disturbs_nobody)
 {
@@ -804,6 +835,7 @@ int main(void)
 
 	tcase_add_test(t, test_names);
 	tcase_add_test(t, test_fill);
+	tcase_add_test(t, test_fill_by_job);
 	tcase_add_test(t, test_group_goes_meanwhile);
 	tcase_add_test(t, test_attached_while_stopped);
 #define ALL(name) tcase_add_loop_test(t, name, FREEZER_V2, FREEZER_KINDS)

@@ -30,6 +30,9 @@ struct played {
 
 static struct turns *t;
 static struct played step[STEPS];
+static bool idle[STEPS]; /* the group of each job, as Slurm has them: all of its
+			    steps give way */
+static bool refused;	 /* an act was */
 static uint64_t now, number, version;
 static enum gang_what noted[4096];
 static size_t nnoted;
@@ -55,21 +58,26 @@ static void do_act(const struct turns_act *a)
 		must(a->filled == p->fills);
 		p->failed = p->breaks;
 		if (p->breaks) {
+			refused = true;
 			turns_failed(t, a);
 			return;
 		}
 		p->stands = p->fills = false;
+		if (!a->beside)
+			idle[p->job] = false;
 		break;
 	case TURNS_FILL:
 		must(a->ran == !p->stands);
 		must(a->again || !p->fills);
 		p->agains += a->again;
 		if (p->breaks) {
+			refused = true;
 			turns_failed(t, a);
 			return;
 		}
 		p->stands = false;
 		p->fills = true;
+		idle[p->job] = true;
 		break;
 	case TURNS_START:
 		must(!p->exec);
@@ -102,6 +110,21 @@ static void do_act(const struct turns_act *a)
 		noted[nnoted++ % 4096] = a->event.what;
 }
 
+/* It does while one step is to, and not without a step that is held.  What a kernel
+ * that refuses leaves is right again with the job's next turn. */
+static void see_group(uint32_t job)
+{
+	bool fills = false, held = false;
+
+	for (int i = 0; i < STEPS; i++) {
+		if (!step[i].s || step[i].job != job)
+			continue;
+		fills |= step[i].fills;
+		held |= step[i].stands || step[i].fills;
+	}
+	must(fills ? idle[job] : held || !idle[job]);
+}
+
 /* Do all of it, and compare. */
 static void run(void)
 {
@@ -123,6 +146,8 @@ static void run(void)
 		standing += step[i].stands || step[i].fills;
 	}
 	must(turns_standing(t) == standing);
+	for (uint32_t job = 0; !refused && job < STEPS; job++)
+		see_group(job);
 }
 
 static void begin(void)
@@ -133,6 +158,8 @@ static void begin(void)
 	nnoted = 0;
 	unmeasured = false;
 	memset(step, 0, sizeof(step));
+	memset(idle, 0, sizeof(idle));
+	refused = false;
 	t = turns_create(60 * STORM_SEC);
 	must(t);
 }
@@ -965,6 +992,52 @@ START_TEST(test_yields)
 }
 END_TEST
 
+/* By the group of their job, as where all groups are Slurm's of version 2: what one of
+ * its steps does must not end it for the others. */
+START_TEST(test_yields_by_job)
+{
+	const struct turns_step_info script = { .job = 1,
+						.script = true,
+						.can_fill = true };
+
+	two_yield(GANG_POLICY_YIELD, LONG, true);
+	add_as(2, (struct turns_step_info) { .job = 1, .can_fill = true });
+	add_as(3, (struct turns_step_info) { .job = 1, .can_fill = true });
+	strobe(1);
+	must(step[0].fills && step[2].fills && step[3].fills && idle[1]);
+	gone(2);
+	must(idle[1] && !idle[2]);
+	strobe(0); /* all of them go on */
+	must(runs(0) && runs(3) && !idle[1] && idle[2]);
+	strobe(1);
+	gone(0);
+	must(idle[1]);
+	gone(3); /* the last one */
+	must(!idle[1]);
+	/* a script that may run beside its step has what this has */
+	add_as(2, (struct turns_step_info) { .job = 1, .can_fill = true });
+	add_as(3, script);
+	strobe(1);
+	must(step[2].fills && runs(3) && idle[1]);
+	gone(2);
+	must(!idle[1]);
+	/* and so has one that is let run by a signal, beside one that stands */
+	map_as(2, 2, (const uint32_t[]) { 1, 2 }, GANG_POLICY_GANG, LONG);
+	add_as(2, (struct turns_step_info) {
+			  .job = 1, .can_fill = true, .yields = true });
+	add_as(4, (struct turns_step_info) { .job = 1, .can_fill = true });
+	strobe(1);
+	must(step[2].fills && step[4].stands && idle[1]);
+	turns_saw_signal(t, step[4].s, now);
+	run();
+	must(runs(4) && step[2].fills && idle[1]);
+	turns_open(t, GANG_WHY_SILENCE, now);
+	run();
+	must(runs(2) && runs(4) && !idle[1]);
+	finish();
+}
+END_TEST
+
 /* Where it cannot give way, or would take too much of a short turn, it is stopped. */
 START_TEST(test_yields_not)
 {
@@ -1266,6 +1339,7 @@ int main(void)
 	tcase_add_test(c, test_spare_ends);
 	tcase_add_test(c, test_fills);
 	tcase_add_test(c, test_yields);
+	tcase_add_test(c, test_yields_by_job);
 	tcase_add_test(c, test_yields_not);
 	tcase_add_test(c, test_yields_but_held);
 	tcase_add_test(c, test_yields_by_wish);

@@ -96,8 +96,11 @@ static bool agent_gang_do_continue(struct agent_gang *g, struct gang_local *l,
 				   const struct turns_act *act)
 {
 	uint64_t begun = turns_cost_wanted(act) ? agent_gang_cpu_time() : 0;
-	int err = gang_stand_continue(g->page, l->mark, l->f);
+	int err;
 
+	if (g->host.idle_job)
+		freezer_share_idle(l->f, act->beside);
+	err = gang_stand_continue(g->page, l->mark, l->f);
 	if (begun)
 		turns_cost(act->step, act->verb, agent_gang_cpu_time() - begun);
 	agent_gang_step_tell(l, GANG_ORDER_CONTINUE, "continued", err);

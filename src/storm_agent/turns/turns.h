@@ -64,10 +64,12 @@ struct turns_act {
 	struct turns_step *step; /* NULL: an event of the node */
 	bool again;		 /* TURNS_STOP, TURNS_FILL */
 	bool ran;		 /* TURNS_FILL: it did not stand before */
-	bool filled;   /* TURNS_CONTINUE: it filled, and did not stand */
-	bool noted;    /* if the act succeeds, its event goes to the trace */
-	bool woke;     /* TURNS_END: it stood before its turn */
-	bool stood;    /* TURNS_END: it stands now */
+	bool filled; /* TURNS_CONTINUE: it filled, and did not stand */
+	bool beside; /* TURNS_CONTINUE: another step of its job fills, and goes
+			  on to: if they share a cpu.idle, leave that as it is */
+	bool noted;  /* if the act succeeds, its event goes to the trace */
+	bool woke;   /* TURNS_END: it stood before its turn */
+	bool stood;  /* TURNS_END: it stands now */
 	uint64_t over; /* TURNS_END: when its turn was over; 0: it goes on */
 	struct gang_event event; /* without its time */
 };

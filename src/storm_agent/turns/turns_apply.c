@@ -50,12 +50,27 @@ static void turns_start(struct turns *t, struct turns_step *s,
 					   UINT32_MAX));
 }
 
+/* Slurm's group of a job has all of its steps here.  So while one gives way the
+ * others do, too, and the last one that continues takes it back.  They disagree only
+ * out of turn, or in a turn with which the job pays: neighbours go first. */
+static bool turns_fills_beside(const struct turns *t,
+			       const struct turns_step *s)
+{
+	for (const struct turns_step *o = t->steps; o; o = o->next)
+		if (o != s && o->fills && o->is.job == s->is.job)
+			return true;
+	return false;
+}
+
 void turns_continue(struct turns *t, struct turns_step *s, enum gang_why why,
 		    uint64_t now)
 {
+	struct turns_act *a;
+
 	if (turns_step_held(s)) {
-		turns_act_add(t, TURNS_CONTINUE, s, GANG_CONTINUE, why, 0)
-			->filled = s->fills;
+		a = turns_act_add(t, TURNS_CONTINUE, s, GANG_CONTINUE, why, 0);
+		a->filled = s->fills;
+		a->beside = turns_fills_beside(t, s);
 		s->stands = s->fills = false;
 	}
 	turns_start(t, s, why, now);
