@@ -154,14 +154,15 @@ static bool may_have_spare(struct played_node *p, const struct played_step *s)
 }
 
 /* Out of its turn it gives way, and is not stopped: all do so there, or its user wants
- * it and it can be billed. */
+ * it where nobody fills gaps, and it can be billed. */
 static bool yields(const struct played_node *p, const struct played_step *s)
 {
 	const struct gang_zone *z = p->by ? zone_of(p, p->by) : NULL;
 
 	return z && s->is.can_fill && z->quantum >= TICKS && !is_held(p, s) &&
 	       (z->policy == GANG_POLICY_YIELD ||
-		(s->is.yields && s->is.measured));
+		(s->is.yields && s->is.measured &&
+		 z->policy != GANG_POLICY_FLEXIBLE));
 }
 
 /* Those in turn sleep, or it owes. */

@@ -1097,34 +1097,25 @@ START_TEST(test_yields_by_wish)
 					      .yields = true };
 	int had = 0, other = 0;
 
-	for (int flexible = 0; flexible < 2; flexible++) {
-		begin();
-		add_as(0, wish);
-		add_as(1,
-		       (struct turns_step_info) { .job = 2, .can_fill = true });
-		turns_saw_threads(step[0].s, true, true);
-		map_as(2, 2, (const uint32_t[]) { 1, 2 },
-		       flexible ? GANG_POLICY_FLEXIBLE : GANG_POLICY_GANG,
-		       LONG);
-		for (int i = 0; i < 20; i++) {
-			strobe(i % 2);
-			must(i % 2 ? step[0].fills && runs(1) :
-				     runs(0) && step[1].stands);
-		}
-		/* it is not measured, as it never stands */
-		must(!step[0].stops && !step[0].begins && !step[0].ends);
-		had = other = 0;
-		for (int i = 0; i < 200; i++) {
-			strobe(i % 2);
-			had += runs(0);
-			other += runs(1);
-			step[0].used += step[0].fills && runs(1) ? LONG / 4 : 0;
-		}
-		/* of three it pays one: a quarter of all that the other has */
-		must(had > 60 && had < 75 && other == 200 - had);
-		must(!step[0].stops);
-		finish();
+	begin();
+	add_as(0, wish);
+	add_as(1, (struct turns_step_info) { .job = 2, .can_fill = true });
+	map_as(2, 2, (const uint32_t[]) { 1, 2 }, GANG_POLICY_GANG, LONG);
+	for (int i = 0; i < 20; i++) {
+		strobe(i % 2);
+		must(i % 2 ? step[0].fills && runs(1) :
+			     runs(0) && step[1].stands);
 	}
+	for (int i = 0; i < 200; i++) {
+		strobe(i % 2);
+		had += runs(0);
+		other += runs(1);
+		step[0].used += step[0].fills && runs(1) ? LONG / 4 : 0;
+	}
+	/* of three it pays one: a quarter of all that the other has */
+	must(had > 60 && had < 75 && other == 200 - had);
+	must(!step[0].stops);
+	finish();
 	/* nobody could bill that */
 	begin();
 	unmeasured = true;
@@ -1134,6 +1125,31 @@ START_TEST(test_yields_by_wish)
 	map_as(2, 2, (const uint32_t[]) { 1, 2 }, GANG_POLICY_GANG, LONG);
 	strobe(1);
 	must(step[0].stands);
+	finish();
+}
+END_TEST
+
+/* Where others fill gaps nobody has a wish: a step that never stands cannot be measured,
+ * so nobody could fill what it leaves. */
+START_TEST(test_no_wish_where_others_fill)
+{
+	begin();
+	for (int i = 0; i < 2; i++) {
+		add_as(i, (struct turns_step_info) { .job = i + 1,
+						     .can_fill = true,
+						     .yields = !i });
+		turns_saw_threads(step[i].s, true, true);
+	}
+	step[0].asleep = 100;
+	step[0].exact = true;
+	map_as(2, 2, (const uint32_t[]) { 1, 2 }, GANG_POLICY_FLEXIBLE, LONG);
+	for (int i = 0; i < 20; i++) {
+		strobe(i % 2);
+		must(i % 2 ? runs(1) && step[0].stands : runs(0));
+	}
+	must(step[0].stops && step[0].ends);
+	strobe(0);
+	must(runs(0) && step[1].fills);
 	finish();
 }
 END_TEST
@@ -1343,6 +1359,7 @@ int main(void)
 	tcase_add_test(c, test_yields_not);
 	tcase_add_test(c, test_yields_but_held);
 	tcase_add_test(c, test_yields_by_wish);
+	tcase_add_test(c, test_no_wish_where_others_fill);
 	tcase_add_test(c, test_yields_free);
 	tcase_add_test(c, test_yields_before_exec);
 	tcase_add_test(c, test_yields_in_debt);

@@ -106,7 +106,8 @@ struct turns_step_info {
 	bool script;   /* it is a batch script's */
 	bool can_fill; /* its group can give way to others */
 	bool measured; /* its CPU time is known */
-	bool yields;   /* its user wants it to give way outside its turns */
+	bool yields;   /* its user wants it to give way outside its turns; no
+			  effect where the policy is flexible */
 	bool starting; /* some of its tasks may be before exec */
 	bool has_srun; /* it is a script, and an srun runs in it */
 	void *owner;   /* the caller's, see turns_step_owner() */

@@ -9,6 +9,7 @@
  * With the policy yield nobody else stands.  A step out of its turn gives way, by the
  * same means as one that fills gaps (turns_fill.c), but it is not stopped before.  So
  * does one whose user wants that, beside others that stand: it pays for what it takes.
+ * Where others fill gaps that wish has no effect.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -239,7 +240,7 @@ static void turns_continue_all(struct turns *t, bool flexible, uint64_t now)
 		why = turns_runs(t, s, now);
 		if (!why || turns_gives_way(t, s, why))
 			continue;
-		if (flexible && why == GANG_WHY_SLOT && !turns_yields(t, s))
+		if (flexible && why == GANG_WHY_SLOT)
 			turns_fill_turn(t, s, now);
 		turns_continue(t, s, why, now);
 		if (turns_is_outside(why))

@@ -108,10 +108,12 @@ bool turns_step_should_yield(const struct turns *t, const struct turns_step *s)
 {
 	const struct gang_zone *z = t->now ? turns_known_zone(t->now) : NULL;
 
-	/* what cannot be billed has no wish */
+	/* What cannot be billed has no wish.  Where others fill nobody has: a step
+	 * that never stands is not measured, so its gaps would be nobody's. */
 	return z &&
 	       (z->policy == GANG_POLICY_YIELD ||
-		(s->is.yields && s->is.measured)) &&
+		(s->is.yields && s->is.measured &&
+		 z->policy != GANG_POLICY_FLEXIBLE)) &&
 	       z->quantum >= GANG_YIELD_MIN && !turns_step_is_held(t, s);
 }
 
