@@ -15,6 +15,7 @@ import pytest
 from conftest import make, need_cgroup2, need_cpu_idle
 from gang import Gang
 from harness import HERE, Cluster, until
+from test_hold import order
 from test_insider_files import Hang
 
 pytestmark = pytest.mark.storm_only
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.storm_only
 PROGRAMS = "/home/programs"
 NEIGHBOUR, DO = PROGRAMS + "/neighbour", PROGRAMS + "/taskdo"
 WINDOW = 4      # seconds in which shares are measured
+PARTS = 5       # of a window, if others are measured in between
 
 
 def furnish(cluster):
@@ -68,11 +70,11 @@ def begin(gang, verbs, user):
     return job
 
 
-def turn_shares(gang, jobs):
+def turn_shares(gang, jobs, seconds=WINDOW):
     """The share of the time of one window in which each job was not stopped, by
     the node's trace."""
     since = gang.mark("n1")
-    time.sleep(WINDOW)
+    time.sleep(seconds)
     events = gang.trace("n1", since)
     whole = events[-1]["at"] - events[0]["at"]
     stood = dict.fromkeys(jobs, 0)
@@ -87,20 +89,6 @@ def turn_shares(gang, jobs):
     return [1 - stood[j] / whole for j in jobs]
 
 
-def computed(gang, job):
-    """The CPU seconds that a job has used."""
-    group, = [p for p in gang.group_paths("n1")
-              if p.name.startswith(f"{job}.")]
-    return int((group / "cpu.stat").read_text().split()[1]) / 1e6
-
-
-def measure(gang, job):
-    """A job's share of the turns, and of a CPU, in one window."""
-    began, before = time.monotonic(), computed(gang, job)
-    share, = turn_shares(gang, [job])
-    return share, (computed(gang, job) - before) / (time.monotonic() - began)
-
-
 def turns(gang, job, since):
     return len([e for e in gang.trace("n1", since)
                 if e["what"] == "continue" and e["job"] == job])
@@ -110,25 +98,35 @@ def agent(gang):
     return gang.lab.pids("n1", "agent")[0]
 
 
+def measure_beside(gang, job, other):
+    """A job's share of the turns, and of a CPU, in a part of a window in which the
+    other one takes turns with it. This one is held before and after."""
+    order(gang, "release", other, user="root")
+    since = gang.mark("n1")
+    # it is not left out either
+    gang.until(lambda: turns(gang, other, since) > 3, "its turns")
+    began, before = time.monotonic(), used(gang, job)
+    share, = turn_shares(gang, [job], WINDOW / PARTS)
+    got = (used(gang, job) - before) / (time.monotonic() - began)
+    order(gang, "hold", other, user="root")
+    return share, got
+
+
 def test_sleeping_processes(gang):
     """What the turns of a neighbour with 2,000 processes cost comes back to the
-    other job as turns."""
+    other job as turns. An honest neighbour alternates with that one, so that what
+    else the machine does disturbs both."""
     bad = begin(gang, NEIGHBOUR + " sleepers 2000", "other")
     gang.until(lambda: "ready" in gang.started[-1].out(), "its processes")
-    since = gang.mark("n1")
-    victim = begin(gang, DO + " spin 100000000", "user")
-    gang.until(lambda: turns(gang, bad, since) > 3, "turns")
-    turns_got, got = measure(gang, victim)
-    # it is not left out either
-    since = gang.mark("n1")
-    gang.until(lambda: turns(gang, bad, since), "another turn of the bad one's")
-    gang.root(f"scancel {bad}")
-    gang.gone(bad)
-    begin(gang, DO + " spin 100000000", "other")
-    gang.alternate()
-    turns_fair, fair = measure(gang, victim)
+    victim, honest = (begin(gang, DO + " spin 100000000", user)
+                      for user in ("user", "other"))
+    order(gang, "hold", bad, honest, user="root")
+    found = [(measure_beside(gang, victim, bad),
+              measure_beside(gang, victim, honest)) for _ in range(PARTS)]
+    (turns_got, got), (turns_fair, fair) = (
+        map(statistics.median, zip(*parts)) for parts in zip(*found))
     said = f"turns {turns_fair:.2f} -> {turns_got:.2f}, " \
-        f"CPU {fair:.2f} -> {got:.2f}"
+        f"CPU {fair:.2f} -> {got:.2f}: {found}"
     print(said)
     assert got > 0.7 * fair, said
 
