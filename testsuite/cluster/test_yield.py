@@ -4,6 +4,7 @@ stopped, so none of its system calls is interrupted. It is held, guarded and bil
 the same.
 """
 import subprocess
+import time
 
 import pytest
 
@@ -13,10 +14,12 @@ from harness import TOP, until
 from lab import slurmconf
 from test_flexible import Flexible
 from test_hold import hold, release
+from test_insider_turns import used
 
 pytestmark = pytest.mark.storm_only
 
-SECONDS = 4
+TURNS = 20      # in which calls wait
+PAYS = 6        # turns that a job skips
 
 
 class Yielding(Flexible):
@@ -64,12 +67,13 @@ def spinner(c):
 
 
 def interrupted(c, options=""):
-    """How often calls were, [[epoll_wait, semtimedop] of each node], beside the job
-    that computes; and that this one had its turns meanwhile."""
-    since = {n: c.mark(n) for n in c.names}
-    done = c.begin(f"{options} {{bin}}/calls wait {SECONDS}").finish(60)
+    """How often calls were, [[epoll_wait, semtimedop] of each node], in turns beside
+    the job that computes."""
+    run = c.begin(f"{options} {{bin}}/calls wait 600 {{dir}}/over")
+    c.alternate(times=TURNS)
+    (run.dir / "over").touch()
+    done = run.finish()
     assert done.code == 0, str(done)
-    c.alternate(since, job_count=1)
     return [list(map(int, line.split())) for line in done.out.splitlines()]
 
 
@@ -115,16 +119,28 @@ def test_by_wish(lab, gang_policy):
 
 
 def test_wish_gains_nothing(lab, gang_policy):
-    """A job that gives way by its wish beside one that is stopped, and both compute:
-    the latter has its half."""
-    options = ["", "--storm-turns=yield"]
-    runs = [lab.begin(f"{o} {{bin}}/calls run {SECONDS}") for o in options]
-    had = []
-    for run in runs:
-        done = run.finish(60)
-        assert done.code == 0, str(done)
-        had.append(int(done.out.split()[0]))
-    assert had[0] > 0.7 * had[1], had
+    """A job that gives way by its wish computes while its neighbour sleeps, which is
+    half of the neighbour's turns. It skips turns of its own for that, so it has no
+    more of a CPU than its half."""
+    lab.begin("sh -c 'while :; do {do} spin 25; sleep 0.025; done'")
+    neighbour, = lab.until(lab.jobs, "the neighbour")
+    lab.begin("--storm-turns=yield {do} spin 10000000")
+    job, = lab.until(lambda: set(lab.jobs()) - {neighbour}, "the other job")
+    lab.alternate()
+    since = {n: lab.mark(n) for n in lab.names}
+
+    def pays(node):
+        return [e["job"] for e in lab.trace(node, since[node])
+                if e["what"] == "pays"]
+
+    began, before = time.monotonic(), used(lab, job)
+    lab.until(lambda: all(pays(n).count(job) >= PAYS for n in lab.names),
+              "turns that it skips")
+    share = (used(lab, job) - before) / (time.monotonic() - began)
+    print(f"{share:.2f} of a CPU")
+    # unpaid, it would have 0.75; beside other work both are less
+    assert share < 0.65, share
+    assert not any(neighbour in pays(n) for n in lab.names)
 
 
 def test_wrong_word(lab):

@@ -1,10 +1,10 @@
 /*
  * calls - what a program sees of its turns.
  *
- *	calls wait SECONDS
+ *	calls wait SECONDS [FILE]
  *
- * waits in epoll_wait() and semtimedop() by turns, and prints how often each was
- * interrupted: "EPOLL_WAIT SEMTIMEDOP".
+ * waits in epoll_wait() and semtimedop() by turns, at most until FILE is there, and
+ * prints how often each was interrupted: "EPOLL_WAIT SEMTIMEDOP".
  *
  *	calls run SECONDS
  *
@@ -24,6 +24,7 @@
 #include <sys/ipc.h>
 #include <sys/sem.h>
 #include <time.h>
+#include <unistd.h>
 
 #define PAUSE 300000
 #define WAIT 15 /* ms, and up to 6 more, so that turns end in either call */
@@ -43,7 +44,7 @@ static int fail(const char *what)
 	return 1;
 }
 
-static int wait_in_calls(long long until)
+static int wait_in_calls(long long until, const char *file)
 {
 	struct timespec nap = { 0 };
 	struct sembuf take = { .sem_op = -1 };
@@ -55,7 +56,7 @@ static int wait_in_calls(long long until)
 
 	if (epoll < 0 || sem < 0)
 		return fail("calls");
-	while (!err && clock_now() < until) {
+	while (!err && clock_now() < until && (!file || access(file, F_OK))) {
 		wait = WAIT + (wait + 1) % 7;
 		nap.tv_nsec = wait * 1000000L;
 		if (epoll_wait(epoll, &e, 1, wait) < 0) {
@@ -98,13 +99,13 @@ static int run(long long until)
 
 int main(int argc, char **argv)
 {
-	double seconds = argc == 3 ? atof(argv[2]) : 0;
+	double seconds = argc > 2 ? atof(argv[2]) : 0;
 	long long until = clock_now() + (long long) (seconds * 1e9);
 
-	if (seconds > 0 && !strcmp(argv[1], "wait"))
-		return wait_in_calls(until);
-	if (seconds > 0 && !strcmp(argv[1], "run"))
+	if (seconds > 0 && argc < 5 && !strcmp(argv[1], "wait"))
+		return wait_in_calls(until, argv[3]);
+	if (seconds > 0 && argc == 3 && !strcmp(argv[1], "run"))
 		return run(until);
-	fprintf(stderr, "usage: calls wait|run SECONDS\n");
+	fprintf(stderr, "usage: calls wait SECONDS [FILE] | run SECONDS\n");
 	return 2;
 }
