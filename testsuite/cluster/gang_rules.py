@@ -4,10 +4,12 @@ happened meanwhile.
 
 	on a node	a job that is stopped has no turn in this slot; a job
 			that runs has one, or fills another's gaps, or the trace
-			gives a reason; jobs of one slot share no core; every slot of a map comes in
-			every round; a job that is held has no slot, and runs
-			only to handle a signal or to stop for a debugger;
-			strobes increase; a strobe's plan counts once
+			gives a reason; one that has a turn, and does not pay
+			with it, does not give way; jobs of one slot share no
+			core; every slot of a map comes in every round; a job
+			that is held has no slot, and runs only to handle a
+			signal or to stop for a debugger; strobes increase; a
+			strobe's plan counts once
 	between nodes	one strobe names one slot, and one map is the same
 
 No rule depends on how long a thing took, with one exception: a step that begins
@@ -102,6 +104,9 @@ class NodeTrace:
             self.expect(turn is False or key[0] in self.paid, e,
                         f"{key} stands, slot {self.now}, "
                         f"turn {turn}")
+        elif turn and key[0] not in self.paid:
+            self.expect(step.why != "fills", e,
+                        f"{key} gives way in its own turn, slot {self.now}")
         elif turn is False and not step.script:
             # a turn that is paid with goes to others
             excused = step.why in REASONS or \

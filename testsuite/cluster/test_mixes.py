@@ -114,6 +114,7 @@ def put(what, nth, **values):
     (put("job", 1, a=0), "out of its turn"),    # held, and yet it runs
     (put("job", 1, a=4), "slots that there are not"),
     (drop("step", 0), "does not run"),
+    (put("continue", 1, why="fills"), "in its own turn"),
 ])
 def test_rules_that_are_broken(change, says):
     trace = good()
