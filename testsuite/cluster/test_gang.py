@@ -146,6 +146,42 @@ def test_held_back_by_slurm(gang, still):  # noqa: F811
         assert len(now) == NODES and "T" not in now, now
 
 
+def other_record(text, job):
+    """The record of a step (src/gang/gang_step.c) as another job's, whose control group
+    is gone; and its name."""
+    words = text.split()
+    words[4], words[10], words[11] = str(job), words[10] + "/gone", "-"
+    body, total = " ".join(words[:-1]) + " ", 0xcbf29ce484222325
+    for byte in body[14:].encode():     # what is after the mark
+        total = (total ^ byte) * 0x100000001b3 % 2 ** 64
+    return f"{job}.0.{words[7]}", f"{body}{total:016x}\n"
+
+
+def test_step_that_cannot_be_watched(gang):
+    """The log has it once, and anew if it happens again."""
+    steps = pathlib.Path(gang.lab.path("n1", "/run/slurm-storm/n1/steps"))
+
+    def said():
+        return gang.lab.log("n1", "slurmd").count("cannot watch step 9999.0.")
+
+    for times in (1, 2):
+        gang.begin("{do} spin 10000000")
+        record = gang.until(lambda: [p for p in steps.glob("[1-9]*")],
+                            "a record")[0]
+        name, text = other_record(record.read_text(), 9999)
+        (steps / ".new").write_text(text)
+        (steps / ".new").rename(steps / name)
+        gang.until(lambda n=times: said() >= n, f"the agent to say it ({times})")
+        (steps / name).unlink()
+        # a listing that has a new step does not have that one any more
+        since = gang.mark("n1")
+        gang.begin("{do} spin 10000000")
+        gang.until(lambda at=since: [e for e in gang.trace("n1", at)
+                                     if e["what"] == "step"], "another step")
+        gang.end_jobs()
+    assert said() == 2
+
+
 def test_no_inotify_instance_is_left(gang):
     """Containers use them up: 128 for each user. Nothing here needs one."""
     lab, daemons = gang.lab, {"n1": "slurmd", "ctl": "slurmctld"}

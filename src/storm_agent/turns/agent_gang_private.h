@@ -103,7 +103,8 @@ struct agent_gang {
 	uint64_t list_at;	/* when to look whether records have changed */
 	struct timespec listed; /* when their directory had changed by then */
 	bool list_again;	/* the listing may have missed some */
-	bool told_unwatched;	/* logged that a step cannot be watched */
+	bool unwatched;		/* it has found a step that cannot be watched */
+	bool told_unwatched;	/* that is in the log */
 	bool traced;		/* a debugger traces a step */
 	_Atomic uint64_t look_at; /* the main loop's next look at them */
 	/* agent_gang_doors.c */

@@ -124,7 +124,7 @@ static void agent_gang_step_refused(struct agent_gang *g, struct gang_local *l,
 		if (!g->told_unwatched)
 			error("gang: cannot watch step %s, which takes no turns until that is possible: %s",
 			      l->name, strerror(err));
-		g->told_unwatched = g->list_again = true;
+		g->unwatched = g->told_unwatched = g->list_again = true;
 	}
 	freezer_close(l->f);
 	gang_mark_close(l->mark);
@@ -228,9 +228,12 @@ void agent_gang_steps_list(struct agent_gang *g)
 
 	g->listed = agent_gang_dir_stamp(g);
 	g->list_again = agent_gang_stamp_is_fresh(&g->listed);
+	g->unwatched = false;
 	for (l = g->steps; l; l = l->next)
 		l->listed = false;
 	gang_step_each(g->dir, agent_gang_step_listed, g);
+	/* the next one is news */
+	g->told_unwatched &= g->unwatched;
 	for (l = g->steps; l; l = next) {
 		next = l->next;
 		if (!l->listed)
