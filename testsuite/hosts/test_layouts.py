@@ -175,10 +175,12 @@ def test_others_give_way(hosts, word, first):
         hosts.until(lambda: all("1" in w for w in giving_way(hosts).values()),
                     "a group that gives way")
         hosts.on("n1", "pkill -STOP -x storm_strober")
-        hosts.until(lambda: all(w and "1" not in w
-                                for w in giving_way(hosts).values()),
-                    "none to give way")
-        hosts.on("n1", "pkill -CONT -x storm_strober")
+        try:
+            hosts.until(lambda: all(w and "1" not in w
+                                    for w in giving_way(hosts).values()),
+                        "none to give way")
+        finally:
+            hosts.on("n1", "pkill -CONT -x storm_strober")
         hosts.alternate()
     finally:
         hosts.end_jobs()
