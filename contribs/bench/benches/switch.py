@@ -15,13 +15,14 @@ one clock.
 Each round plays all policies, in alternating order.
 """
 import contextlib
+import functools
 import os
 import subprocess
 
 from harness import TOP, Cluster, until
 from benches.strobe import cpu
 from measure import target
-from measure.turns import reals, words_of
+from measure.turns import reals, take_turns, words_of
 
 HELP = "how turns change, as jobs see it, by freezing or by giving way"
 SOURCE = ""
@@ -92,7 +93,7 @@ def switches(one, other):
 
 
 def one_round(c, seconds):
-    """{column: value or values}"""
+    """{column: values}"""
     alone = loops(finish(c, [start(c, "run", seconds)])[0])
     before, began = cpu(c.lab, c.names), sum(
         c.agent(n, "gang_slots") for n in c.names)
@@ -125,18 +126,15 @@ class Turns(Cluster):
 
 def measure(args, quantum):
     """{policy: {column: values}}"""
-    found = {policy: {} for policy in args.policies}
     with contextlib.ExitStack() as stack:
-        labs = {}
+        contenders = {}
         for policy in args.policies:
-            labs[policy] = lab = Turns(args, policy, quantum)
+            lab = Turns(args, policy, quantum)
             stack.callback(lab.down)
-        for i in range(args.runs):
-            for policy in args.policies[::-1] if i % 2 else args.policies:
-                for name, values in one_round(labs[policy],
-                                              args.seconds).items():
-                    found[policy].setdefault(name, []).extend(values)
-    return found
+            contenders[policy] = functools.partial(one_round, lab, args.seconds)
+        rounds = take_turns(contenders, args.runs, warm=0)
+    return {policy: {name: [v for one in found for v in one[name]]
+                     for name in found[0]} for policy, found in rounds.items()}
 
 
 def options(parser):
