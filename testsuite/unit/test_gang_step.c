@@ -609,34 +609,61 @@ static void guard_hears(bool bad, const char *text)
 		said++;
 }
 
+/* A step in the hands of the agent: its record and mark, and its node's page. */
+struct marked {
+	struct gang_page *p;
+	struct gang_mark *m;
+	struct freezer *f;
+	char file[PATH_MAX], name[GANG_STEP_NAME];
+};
+
+/* idle: its cpu.idle, a file, if it can give way; or NULL. */
+static struct marked marked_begin(char (*idle)[PATH_MAX])
+{
+	struct freezer_host h = { .kind = FREEZER_V2 };
+	struct marked k = { .p = gang_page_create(run, "n1", &h, true) };
+	struct gang_step s = group_step(k.file);
+	FILE *made;
+
+	if (idle) {
+		strcpy(s.idle, s.group);
+		snprintf(*idle, sizeof(*idle), "%.4000s/cpu.idle", s.idle);
+		made = fopen(*idle, "w");
+		must(made && !fclose(made));
+	}
+	gang_step_name(&s, &k.name);
+	must(k.p && !gang_step_write(dir, &s));
+	k.f = gang_step_open(&s);
+	k.m = gang_mark_open(dir, k.name);
+	must(k.f && k.m);
+	return k;
+}
+
+static void marked_end(struct marked *k)
+{
+	gang_mark_close(k->m);
+	freezer_close(k->f);
+	gang_page_close(k->p);
+}
+
 /* The step stays the guards' until it is known to run. */
 START_TEST(test_not_continued)
 {
-	struct freezer_host h = { .kind = FREEZER_V2 };
-	struct gang_page *p = gang_page_create(run, "n1", &h, true);
-	char file[PATH_MAX], name[GANG_STEP_NAME];
-	struct gang_step s = group_step(file), read;
-	struct gang_mark *m;
-	struct freezer *f;
+	struct marked k = marked_begin(NULL);
+	struct gang_step read;
 
-	gang_step_name(&s, &name);
-	must(p && !gang_step_write(dir, &s));
-	f = gang_step_open(&s);
-	m = gang_mark_open(dir, name);
-	must(f && m && !gang_stand_continue(p, m, f) && !p->stopped);
-	must(!gang_stand_stop(p, m, f, false) && is_frozen(file));
-	must(!gang_stand_stop(p, m, f, true) && p->stopped == 1);
+	must(!gang_stand_continue(k.p, k.m, k.f) && !k.p->stopped);
+	must(!gang_stand_stop(k.p, k.m, k.f, false) && is_frozen(k.file));
+	must(!gang_stand_stop(k.p, k.m, k.f, true) && k.p->stopped == 1);
 	may_write(false);
-	must(gang_stand_continue(p, m, f) == EFBIG);
-	must(is_frozen(file) && freezer_stopped(f) && p->stopped == 1);
-	must(!gang_step_read(dir, name, &read) && read.marked);
+	must(gang_stand_continue(k.p, k.m, k.f) == EFBIG);
+	must(is_frozen(k.file) && freezer_stopped(k.f) && k.p->stopped == 1);
+	must(!gang_step_read(dir, k.name, &read) && read.marked);
 	may_write(true);
-	must(!gang_stand_continue(p, m, f) && !is_frozen(file));
-	must(!freezer_held(f) && !p->stopped);
-	must(!gang_step_read(dir, name, &read) && !read.marked);
-	gang_mark_close(m);
-	freezer_close(f);
-	gang_page_close(p);
+	must(!gang_stand_continue(k.p, k.m, k.f) && !is_frozen(k.file));
+	must(!freezer_held(k.f) && !k.p->stopped);
+	must(!gang_step_read(dir, k.name, &read) && !read.marked);
+	marked_end(&k);
 }
 END_TEST
 
@@ -644,52 +671,39 @@ END_TEST
  * leaves it as it was. */
 START_TEST(test_gives_way)
 {
-	struct freezer_host h = { .kind = FREEZER_V2 };
-	struct gang_page *p = gang_page_create(run, "n1", &h, true);
-	char file[PATH_MAX], idle[PATH_MAX], name[GANG_STEP_NAME];
-	struct gang_step s = group_step(file), read;
-	struct gang_mark *m;
-	struct freezer *f;
-	FILE *made;
+	char idle[PATH_MAX];
+	struct marked k = marked_begin(&idle);
+	struct gang_step read;
 
-	strcpy(s.idle, s.group);
-	snprintf(idle, sizeof(idle), "%.4000s/cpu.idle", s.idle);
-	made = fopen(idle, "w");
-	must(made && !fclose(made));
-	gang_step_name(&s, &name);
-	must(p && !gang_step_write(dir, &s));
-	f = gang_step_open(&s);
-	m = gang_mark_open(dir, name);
-	must(f && m && freezer_can_fill(f));
+	must(freezer_can_fill(k.f));
 	may_write(false);
-	must(gang_stand_fill(p, m, f) == EFBIG && !freezer_held(f));
-	must(!gang_step_read(dir, name, &read) && !read.marked && !p->stopped);
+	must(gang_stand_fill(k.p, k.m, k.f) == EFBIG && !freezer_held(k.f));
+	must(!gang_step_read(dir, k.name, &read) && !read.marked &&
+	     !k.p->stopped);
 	may_write(true);
 	for (int i = 0; i < 2; i++) { /* a guard may have ended it meanwhile */
-		must(!gang_stand_fill(p, m, f) && is_frozen(idle));
-		must(freezer_fills(f) && p->stopped == 1);
-		must(!gang_step_read(dir, name, &read) && read.marked);
+		must(!gang_stand_fill(k.p, k.m, k.f) && is_frozen(idle));
+		must(freezer_fills(k.f) && k.p->stopped == 1);
+		must(!gang_step_read(dir, k.name, &read) && read.marked);
 	}
 	may_write(false);
-	must(gang_stand_continue(p, m, f) == EFBIG && freezer_fills(f));
-	must(is_frozen(idle) && p->stopped == 1);
+	must(gang_stand_continue(k.p, k.m, k.f) == EFBIG && freezer_fills(k.f));
+	must(is_frozen(idle) && k.p->stopped == 1);
 	may_write(true);
-	must(!gang_stand_continue(p, m, f) && !is_frozen(idle));
-	must(!freezer_held(f) && !p->stopped);
-	must(!gang_stand_fill(p, m, f));
-	must(!gang_stand_stop(p, m, f, false) && is_frozen(file));
-	must(p->stopped == 1);
+	must(!gang_stand_continue(k.p, k.m, k.f) && !is_frozen(idle));
+	must(!freezer_held(k.f) && !k.p->stopped);
+	must(!gang_stand_fill(k.p, k.m, k.f));
+	must(!gang_stand_stop(k.p, k.m, k.f, false) && is_frozen(k.file));
+	must(k.p->stopped == 1);
 	may_write(false);
-	must(gang_stand_fill(p, m, f) == EFBIG && freezer_stopped(f));
-	must(p->stopped == 1);
+	must(gang_stand_fill(k.p, k.m, k.f) == EFBIG && freezer_stopped(k.f));
+	must(k.p->stopped == 1);
 	may_write(true);
-	must(!gang_stand_fill(p, m, f) && !is_frozen(file));
-	must(!gang_stand_continue(p, m, f) && !is_frozen(idle));
-	must(!freezer_held(f) && !p->stopped);
-	must(!gang_step_read(dir, name, &read) && !read.marked);
-	gang_mark_close(m);
-	freezer_close(f);
-	gang_page_close(p);
+	must(!gang_stand_fill(k.p, k.m, k.f) && !is_frozen(k.file));
+	must(!gang_stand_continue(k.p, k.m, k.f) && !is_frozen(idle));
+	must(!freezer_held(k.f) && !k.p->stopped);
+	must(!gang_step_read(dir, k.name, &read) && !read.marked);
+	marked_end(&k);
 }
 END_TEST
 
@@ -697,44 +711,37 @@ END_TEST
  * the worse case; and one that could again may refuse again. */
 START_TEST(test_refusals)
 {
-	struct freezer_host h = { .kind = FREEZER_V2 };
-	struct gang_page *p = gang_page_create(run, "n1", &h, true);
 	const enum gang_order stop = GANG_ORDER_STOP, go = GANG_ORDER_CONTINUE;
 	const uint64_t now = storm_now(), later = now + 60 * STORM_SEC;
 	struct gang_refusals r = { .told = { false } };
-	char file[PATH_MAX], name[GANG_STEP_NAME];
-	struct gang_step s = group_step(file);
-	struct gang_mark *m;
-	struct freezer *f;
+	struct marked k = marked_begin(NULL);
 
-	gang_step_name(&s, &name);
-	must(p && !gang_step_write(dir, &s));
-	f = gang_step_open(&s);
-	m = gang_mark_open(dir, name);
-	must(f && m);
 	may_write(false);
-	must(gang_refused(&r, stop, gang_stand_stop(p, m, f, false), now));
-	must(!gang_refused(&r, stop, gang_stand_stop(p, m, f, true), later));
-	must(gang_refused(&r, go, gang_stand_continue(p, m, f), now));
-	must(!gang_refused(&r, go, gang_stand_continue(p, m, f), later));
+	must(gang_refused(&r, stop, gang_stand_stop(k.p, k.m, k.f, false),
+			  now));
+	must(!gang_refused(&r, stop, gang_stand_stop(k.p, k.m, k.f, true),
+			   later));
+	must(gang_refused(&r, go, gang_stand_continue(k.p, k.m, k.f), now));
+	must(!gang_refused(&r, go, gang_stand_continue(k.p, k.m, k.f), later));
 	must(gang_refused(&r, GANG_ORDER_FILL, EPERM, now));
 	may_write(true);
-	must(!gang_refused(&r, go, gang_stand_continue(p, m, f), now));
-	must(!gang_refused(&r, stop, gang_stand_stop(p, m, f, false), now));
+	must(!gang_refused(&r, go, gang_stand_continue(k.p, k.m, k.f), now));
+	must(!gang_refused(&r, stop, gang_stand_stop(k.p, k.m, k.f, false),
+			   now));
 	may_write(false);
 	/* at once: that may be a user's doing */
-	must(!gang_refused(&r, go, gang_stand_continue(p, m, f), later - 1));
-	must(gang_refused(&r, go, gang_stand_continue(p, m, f), later));
-	must(gang_refused(&r, stop, gang_stand_stop(p, m, f, true), later));
+	must(!gang_refused(&r, go, gang_stand_continue(k.p, k.m, k.f),
+			   later - 1));
+	must(gang_refused(&r, go, gang_stand_continue(k.p, k.m, k.f), later));
+	must(gang_refused(&r, stop, gang_stand_stop(k.p, k.m, k.f, true),
+			  later));
 	may_write(true);
-	must(!gang_stand_continue(p, m, f));
+	must(!gang_stand_continue(k.p, k.m, k.f));
 	/* it has ended */
 	r = (struct gang_refusals) { .told = { false } };
 	must(!gang_refused(&r, go, ENODEV, now));
 	must(!gang_refused(&r, go, ENOENT, now));
-	gang_mark_close(m);
-	freezer_close(f);
-	gang_page_close(p);
+	marked_end(&k);
 }
 END_TEST
 
