@@ -119,7 +119,7 @@ uint32_t gang_map_zone(const struct gang_map *m, uint32_t node);
 struct gang_strobe {
 	uint16_t zone;
 	uint32_t slot;	  /* the row whose time it is */
-	uint64_t version; /* of the map that it goes by, and its digest */
+	uint64_t version; /* of the map that it follows, and its digest */
 	uint64_t digest;
 	uint64_t sent;	  /* when this strobe was sent */
 	uint64_t at;	  /* when the slot begins; 0: at once */

@@ -210,7 +210,7 @@ bool turns_shares(const struct turns *t);
 bool turns_alternates(const struct turns *t);
 /* Is the newest map's policy flexible here? */
 bool turns_is_flexible(const struct turns *t);
-/* Does a strobe hold?  *newest: it goes by the newest map. */
+/* Does a strobe hold?  *newest: it follows the newest map. */
 bool turns_strobed(const struct turns *t, bool *newest);
 uint64_t turns_acted(const struct turns *t);   /* the last strobe's number */
 uint64_t turns_limit(const struct turns *t);   /* ns until a guard acts */
