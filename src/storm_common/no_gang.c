@@ -3,7 +3,6 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include <errno.h>
 #include <stdio.h>
 
 #include "no_gang.h"
@@ -31,7 +30,7 @@ static const char *no_gang_lacks(int err)
 	case ENODEV:
 	case EOPNOTSUPP:
 		return "groups";
-	case ESRCH:
+	case NO_GANG_SLURMD:
 		return "slurmd";
 	default:
 		return NULL;

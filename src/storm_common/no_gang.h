@@ -8,9 +8,11 @@
 #ifndef STORM_NO_GANG_H
 #define STORM_NO_GANG_H
 
+#include <errno.h>
 #include <stdbool.h>
 
-#define NO_GANG_WORD 32 /* with its NUL */
+#define NO_GANG_WORD 32	     /* with its NUL */
+#define NO_GANG_SLURMD ESRCH /* the errno of a node whose slurmd does not run */
 
 /* Write the word, such as "no-gang(disk)", for the errno of the call that
  * failed. */

@@ -26,6 +26,7 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/program/domain_private.h"
 #include "src/storm_common/gang_map.h"
+#include "src/storm_common/no_gang.h"
 #include "src/storm_common/node_addr.h"
 #include "src/storm_common/node_list.h"
 #include "strobe_clock.h"
@@ -139,7 +140,7 @@ static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 	bool news = f->node < dom.nodes &&
 		    outside_excluded(f->node, lacks ? f->sys : 0, deaf);
 	char auth[STORM_AUTH_TEXT];
-	const char *what = sys == ESRCH && lacks ?
+	const char *what = lacks && sys == NO_GANG_SLURMD ?
 				   "slurmd, which has ended or is stopped" :
 			   sys ? strerror(sys) :
 				 "";

@@ -24,11 +24,11 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
 #include "src/storm_agent/agent_session.h"
+#include "src/storm_common/no_gang.h"
 
 /* A slurmd that is started again is there within this time. */
 #define SLURMD_PATIENCE (5 * STORM_SEC)
 #define SLURMD_LOOK STORM_SEC
-#define NO_SLURMD ESRCH /* what the node lacks then */
 
 /* True: Slurm makes control groups for steps. */
 static bool agent_gang_slurm_has_groups(void)
@@ -189,7 +189,7 @@ int agent_gang_ready(struct agent *a)
 	int err = a->gang ? 0 : agent_gang_begin(a);
 
 	if (a->gang && a->gang->has_left)
-		return NO_SLURMD;
+		return NO_GANG_SLURMD;
 
 	if (err && err != a->gang_lacks)
 		error("gang scheduling cannot start, jobs on this node take no turns, trying again: %s",
@@ -288,8 +288,9 @@ static void agent_gang_lack_slurmd(struct agent_gang *g, uint64_t now)
 		return;
 	error("gang scheduling: slurmd is stopped, or has ended: jobs on this node take no turns until it is there");
 	g->has_left = true;
-	g->a->gang_lacks = NO_SLURMD;
-	storm_nm_leave(g->a->nm, g->session->id, STORM_EBUSY, NO_SLURMD, now);
+	g->a->gang_lacks = NO_GANG_SLURMD;
+	storm_nm_leave(g->a->nm, g->session->id, STORM_EBUSY, NO_GANG_SLURMD,
+		       now);
 }
 
 static uint64_t agent_gang_look_for_slurmd(struct agent_gang *g, uint64_t now)

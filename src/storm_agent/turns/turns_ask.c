@@ -37,6 +37,11 @@ static const struct gang_zone *turns_known_zone(const struct turns_known *k)
 						     NULL;
 }
 
+static const struct gang_zone *turns_zone_now(const struct turns *t)
+{
+	return t->now ? turns_known_zone(t->now) : NULL;
+}
+
 bool turns_known_is_flexible(const struct turns_known *k)
 {
 	const struct gang_zone *z = turns_known_zone(k);
@@ -106,7 +111,7 @@ bool turns_script_runs(const struct turns *t, const struct turns_step *s)
 
 bool turns_step_should_yield(const struct turns *t, const struct turns_step *s)
 {
-	const struct gang_zone *z = t->now ? turns_known_zone(t->now) : NULL;
+	const struct gang_zone *z = turns_zone_now(t);
 
 	/* What cannot be billed has no wish.  Where others fill nobody has: a step
 	 * that never stands is not measured, so its gaps would be nobody's. */
@@ -124,7 +129,7 @@ bool turns_yields(const struct turns *t, const struct turns_step *s)
 
 bool turns_yields_alone(const struct turns *t, const struct turns_step *s)
 {
-	const struct gang_zone *z = t->now ? turns_known_zone(t->now) : NULL;
+	const struct gang_zone *z = turns_zone_now(t);
 
 	return z && z->policy != GANG_POLICY_YIELD && turns_yields(t, s);
 }
