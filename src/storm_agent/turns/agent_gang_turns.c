@@ -37,12 +37,18 @@
 
 /* -------------------------------------------------------------------- acts --- */
 
+static void agent_gang_trace_at(struct agent_gang *g,
+				const struct gang_event *e, uint64_t at)
+{
+	struct gang_event then = *e;
+
+	then.at = at;
+	gang_trace_add(g->trace, &then);
+}
+
 void agent_gang_trace(struct agent_gang *g, const struct gang_event *e)
 {
-	struct gang_event now = *e;
-
-	now.at = storm_now();
-	gang_trace_add(g->trace, &now);
+	agent_gang_trace_at(g, e, storm_now());
 }
 
 static uint64_t agent_gang_cpu_time(void)
@@ -214,10 +220,15 @@ void agent_gang_do(struct agent_gang *g)
 	do {
 		act = turns_acts(g->turns, &n);
 		for (size_t i = 0; i < n; i++) {
+			/* A task can run before what lets it run returns. */
+			uint64_t at = act[i].verb == TURNS_START ? storm_now() :
+								   0;
+
 			if (!agent_gang_do_one(g, &act[i]))
 				turns_failed(g->turns, &act[i]);
 			else if (act[i].noted)
-				agent_gang_trace(g, &act[i].event);
+				agent_gang_trace_at(g, &act[i].event,
+						    at ? at : storm_now());
 		}
 	} while (turns_more(g->turns, storm_now()));
 	agent_gang_counts(g);
