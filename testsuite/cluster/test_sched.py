@@ -92,43 +92,57 @@ def test_users_are_told_what_a_node_lacks(lab):
 
 def test_users_are_told_of_a_node_without_slurmd(lab):
     """Without slurmd, or while it is stopped, a node's steps all run, though its agent
-    lives and hears strobes: Extra and the jobs' words say so until slurmd is back."""
-    def is_told():
-        word = told(show(lab, "node", "n2")) or {}
+    lives and hears strobes: Extra and the jobs' words say so until slurmd is back. Both
+    at once, as each agent waits for 15 s."""
+    def is_told(host):
+        word = told(show(lab, "node", host)) or {}
         return word.get("out") == "no-gang(slurmd)" and "since" in word
-
-    def said():
-        return lab.log("ctl", "slurmctld")[before:]
 
     jobs = [submit(lab) for _ in "12"]
     running(lab, *jobs)
     turns(lab, "1/2", *jobs)
-    for leaves, comes in (
-            (lambda: lab.kill("n2", "slurmd", signal.SIGSTOP),
-             lambda: lab.kill("n2", "slurmd", signal.SIGCONT)),
-            (lambda: lab.end("n2", "slurmd"),
-             lambda: lab.restart("n2", "slurmd"))):
-        until(lambda: in_turn(lab, jobs[0]), "the node's turns")
-        until(lambda: standing(lab, "n2"), "a step of n2 to stand")
-        before, agent = len(lab.log("ctl", "slurmctld")), lab.pids("n2", "agent")
-        try:
-            leaves()
-            until(is_told, lambda: "words that n2 has no slurmd, not "
-                  f"{show(lab, 'node', 'n2')}")
-            assert told(show(lab, "job", jobs[0]))["out"] == "n2"
-            assert not standing(lab, "n2")
-            assert lab.agent_stats("n2")["no_gang"] == "no-gang(slurmd)"
-            assert said().count("what its agent needs for that: slurmd, which "
-                                "has ended or is stopped") == 1, said()
-            strobed(lab)
-        finally:
-            comes()
-        until(lambda: in_turn(lab, jobs[0]), "the words to go")
+    both = ("n1", "n2")
+    for host in both:
+        until(lambda: in_turn(lab, jobs[0], host), "the node's turns")
+        until(lambda: standing(lab, host), f"a step of {host} to stand")
+    before = len(lab.log("ctl", "slurmctld"))
+    agents = {host: lab.pids(host, "agent") for host in both}
+
+    def back(host):
+        until(lambda: "out" not in (told(show(lab, "node", host)) or "out"),
+              "the node's words to go")
         # the same one, which has lost nothing
-        assert lab.pids("n2", "agent") == agent
-        assert lab.agent_stats("n2")["no_gang"] is None
-        strobed(lab, "n2")
-    until(lambda: standing(lab, "n2"), "a step of n2 to stand")
+        assert lab.pids(host, "agent") == agents[host]
+        assert lab.agent_stats(host)["no_gang"] is None
+        strobed(lab, host)
+        until(lambda: standing(lab, host), f"a step of {host} to stand")
+
+    lab.kill("n1", "slurmd", signal.SIGSTOP)
+    lab.end("n2", "slurmd")
+    try:
+        try:
+            for host in both:
+                until(lambda: is_told(host), lambda: f"words that {host} has no "
+                      f"slurmd, not {show(lab, 'node', host)}")
+                assert not standing(lab, host)
+                assert lab.agent_stats(host)["no_gang"] == "no-gang(slurmd)"
+            until(lambda: told(show(lab, "job", jobs[0]))["out"] == "n[1-2]",
+                  lambda: f"both in {show(lab, 'job', jobs[0])}")
+            said = lab.log("ctl", "slurmctld")[before:]
+            for host in both:
+                assert len(re.findall(
+                    f"node {host} is excluded .* what its agent needs for that: "
+                    "slurmd, which has ended or is stopped", said)) == 1, said
+        finally:
+            lab.kill("n1", "slurmd", signal.SIGCONT)
+        # it goes on while another one is out
+        back("n1")
+        assert is_told("n2"), show(lab, "node", "n2")
+        assert told(show(lab, "job", jobs[0]))["out"] == "n2"
+    finally:
+        lab.restart("n2", "slurmd")
+    back("n2")
+    until(lambda: in_turn(lab, jobs[0]), "the words to go")
 
 
 #: what a firewall on n2 lets not in, and what slurmctld says of that

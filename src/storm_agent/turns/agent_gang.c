@@ -26,9 +26,7 @@
 #include "src/storm_agent/agent_session.h"
 #include "src/storm_common/no_gang.h"
 
-/* A slurmd that is started again is there within this time. */
-#define SLURMD_PATIENCE (5 * STORM_SEC)
-#define SLURMD_LOOK STORM_SEC
+#define SLURMD_LOOK STORM_SEC /* alone.h */
 
 /* True: Slurm makes control groups for steps. */
 static bool agent_gang_slurm_has_groups(void)
@@ -238,6 +236,7 @@ void agent_gang_session_open(struct agent_session *s)
 	agent_gang_lock(s->a->gang);
 	s->a->gang->session = s;
 	agent_gang_unlock(s->a->gang);
+	alone_begin(&s->a->gang->alone);
 	agent_note_keep(s->a, s->id);
 	info("gang scheduling: joined the cluster domain");
 }
@@ -269,7 +268,6 @@ void agent_gang_event(struct agent_session *s, uint32_t event, const void *buf,
 /* slurmd is there, again or still. */
 static void agent_gang_have_slurmd(struct agent_gang *g)
 {
-	g->alone_at = 0;
 	if (!g->has_left)
 		return;
 	info("gang scheduling: slurmd is there again");
@@ -282,20 +280,18 @@ static void agent_gang_have_slurmd(struct agent_gang *g)
  * shown with turns. */
 static void agent_gang_lack_slurmd(struct agent_gang *g, uint64_t now)
 {
-	if (!g->alone_at)
-		g->alone_at = now;
-	if (g->has_left || now < g->alone_at + SLURMD_PATIENCE)
+	if (g->has_left || storm_nm_leave(g->a->nm, g->session->id, STORM_EBUSY,
+					  NO_GANG_SLURMD, now))
 		return;
 	error("gang scheduling: slurmd is stopped, or has ended: jobs on this node take no turns until it is there");
 	g->has_left = true;
 	g->a->gang_lacks = NO_GANG_SLURMD;
-	storm_nm_leave(g->a->nm, g->session->id, STORM_EBUSY, NO_GANG_SLURMD,
-		       now);
+	alone_left(&g->alone);
 }
 
 static uint64_t agent_gang_look_for_slurmd(struct agent_gang *g, uint64_t now)
 {
-	bool there;
+	bool there, leave;
 
 	if (!g->session && !g->has_left)
 		return STORM_NEVER;
@@ -304,9 +300,10 @@ static uint64_t agent_gang_look_for_slurmd(struct agent_gang *g, uint64_t now)
 	agent_gang_lock(g);
 	there = agent_gang_slurmd_is_there(g, now);
 	agent_gang_unlock(g);
+	leave = alone_look(&g->alone, there);
 	if (there)
 		agent_gang_have_slurmd(g);
-	else
+	else if (leave)
 		agent_gang_lack_slurmd(g, now);
 	g->alone_look = now + SLURMD_LOOK;
 	return g->has_left && g->session ? now : g->alone_look;

@@ -34,6 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "alone.h"
 #include "src/gang/gang_page.h"
 #include "src/gang/gang_stand.h"
 #include "src/gang/gang_step.h"
@@ -127,9 +128,9 @@ struct agent_gang {
 	bool slurmd_stands;
 	uint32_t freed; /* the page's count of that name, as seen last */
 	/* agent_gang.c: the main loop's */
-	uint64_t alone_at; /* seen without slurmd since then; 0: it is there */
-	uint64_t alone_look;
-	bool has_left; /* the cluster domain therefore */
+	struct alone alone;  /* looks without slurmd */
+	uint64_t alone_look; /* the next look */
+	bool has_left;	     /* the cluster domain therefore */
 };
 
 static inline void agent_gang_lock(struct agent_gang *g)
