@@ -12,6 +12,7 @@
 #include "asker.h"
 #include "deaf.h"
 #include "missed.h"
+#include "mute.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
 #include "src/storm_common/gang_map.h"
@@ -142,7 +143,7 @@ static struct {
 	uint32_t nodes, first;
 	/* under the lock */
 	uint64_t *count;
-	struct storm_idset mute;
+	struct mute mute;
 	bool map_waits;
 	/* the thread's own */
 	uint64_t *work;
@@ -201,8 +202,7 @@ static void missed_listen(const struct storm_idset *in, bool all)
 	missed_tell(&news.mute, MISSED_MUTE);
 	deaf_news_clear(&news);
 	pthread_mutex_lock(&asker.lock);
-	storm_idset_clear(&missed.mute);
-	storm_idset_union(&missed.mute, &missed.deaf.mute);
+	mute_look_ends(&missed.mute, &missed.deaf.mute, storm_now());
 	pthread_mutex_unlock(&asker.lock);
 }
 
@@ -213,6 +213,9 @@ static void missed_look(void)
 	     other = missed.looks / EVERY % 2;
 	struct storm_idset in = { 0 };
 
+	pthread_mutex_lock(&asker.lock);
+	mute_look_begins(&missed.mute);
+	pthread_mutex_unlock(&asker.lock);
 	if (missed.ops.inside(&in))
 		return;
 	missed_listen(&in, due && other);
@@ -235,7 +238,7 @@ static void missed_release(void)
 	free(missed.work);
 	missed.count = missed.work = NULL;
 	deaf_clear(&missed.deaf);
-	storm_idset_clear(&missed.mute);
+	mute_list_clear(&missed.mute);
 	missed.nodes = missed.first = missed.looks = 0;
 	missed.map_waits = false;
 }
@@ -289,16 +292,23 @@ void missed_map_waits(bool waits)
 	pthread_mutex_unlock(&asker.lock);
 }
 
-void missed_mute(struct storm_idset *out)
+void missed_mute(bool twice, struct storm_idset *out)
 {
 	pthread_mutex_lock(&asker.lock);
-	storm_idset_union(out, &missed.mute);
+	mute_nodes_get(&missed.mute, twice, storm_now(), out);
 	pthread_mutex_unlock(&asker.lock);
 }
 
-void missed_forget_mute(void)
+void missed_node_moved(uint32_t node)
 {
 	pthread_mutex_lock(&asker.lock);
-	storm_idset_clear(&missed.mute);
+	mute_node_moved(&missed.mute, node);
+	pthread_mutex_unlock(&asker.lock);
+}
+
+void missed_epoch_begins(void)
+{
+	pthread_mutex_lock(&asker.lock);
+	mute_epoch_begins(&missed.mute);
 	pthread_mutex_unlock(&asker.lock);
 }

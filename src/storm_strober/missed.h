@@ -58,9 +58,11 @@ bool missed_get(uint64_t *count, uint32_t nodes);
 /* A map waits for nodes, or does not any more.  While none is strobed, too, it is found
  * then which members answer no question. */
 void missed_map_waits(bool waits);
-/* Add the members that answer no question, and are not silent, to *out. */
-void missed_mute(struct storm_idset *out);
-/* Some of them are excluded, and the others have new places: they are asked again. */
-void missed_forget_mute(void);
+/* Add the members that answer no question, and are not silent, to *out: mute.h. */
+void missed_mute(bool twice, struct storm_idset *out);
+/* A node has become overdue, or is back. */
+void missed_node_moved(uint32_t node);
+/* Another epoch begins. */
+void missed_epoch_begins(void);
 
 #endif

@@ -11,6 +11,7 @@
  * 	asker.c			what the threads that ask nodes share
  * 	missed.c		the thread that finds nodes which missed strobes
  * 	deaf.c			... and those that hear none
+ * 	mute.c			which of these are excluded
  * 	held.c			the thread that proves that held jobs stand
  * 	outside.c		nodes that are out of gang scheduling
  * 	maps.c			which map goes to the nodes next

@@ -126,6 +126,7 @@ static int strober_domain_save(void *arg, uint32_t was, uint32_t epoch,
 			now.excluded[now.nexcluded++] = dom.name[k];
 	rc = strober_state_save(dom.state, was, &now);
 	free(now.excluded);
+	missed_epoch_begins();
 	if (!rc)
 		dom.epoch = epoch;
 	return rc;
@@ -197,6 +198,7 @@ static void strober_domain_on_overdue(void *arg, uint32_t node, bool back)
 {
 	(void) arg;
 	outside_overdue(node, back);
+	missed_node_moved(node);
 	dom.wake();
 }
 
@@ -353,13 +355,15 @@ void strober_domain_open(void)
 	strobe_clock_open(d);
 }
 
+/* A relay is asked once more: no map waits for it, and if it only answers late, it would
+ * join and be cut again and again. */
 static void strober_domain_cut(bool relays)
 {
 	struct storm_idset mute = { 0 };
 
-	missed_mute(&mute);
-	if (mute.count && !domain_cut(dom.open, &mute, relays))
-		missed_forget_mute();
+	missed_mute(relays, &mute);
+	if (mute.count)
+		domain_cut(dom.open, &mute, relays);
 	storm_idset_clear(&mute);
 }
 

@@ -60,7 +60,7 @@ void strober_domain_confirm(void);
  * domain must be open. */
 void strober_domain_map_waits(uint64_t since);
 
-/* Exclude members that answer no question, and are above others in the tree.  They keep
+/* Exclude members that answer no question, thrice, and are above others in the tree.  They keep
  * strobes from these, and their signs of life from the owner.  The domain must be open. */
 void strober_domain_cut_relays(void);
 

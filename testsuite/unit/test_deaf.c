@@ -6,6 +6,7 @@
  */
 #include "src/libstorm/base/idset.h"
 #include "src/storm_strober/deaf.h"
+#include "src/storm_strober/mute.h"
 #include "src/storm_strober/outside.h"
 #include "unit.h"
 
@@ -419,6 +420,95 @@ START_TEST(test_outside)
 }
 END_TEST
 
+static bool cuts(const struct mute *m, bool relays, uint64_t at, uint32_t node)
+{
+	struct storm_idset got = { 0 };
+	bool yes;
+
+	mute_nodes_get(m, relays, at, &got);
+	yes = storm_idset_has(&got, node);
+	storm_idset_clear(&got);
+	return yes;
+}
+
+static void found(struct mute *m, const struct storm_idset *set, uint64_t at)
+{
+	mute_look_begins(m);
+	mute_look_ends(m, set, at);
+}
+
+/* A node is excluded by what is so now; a relay by two looks in a row that say so. */
+START_TEST(test_whom_to_cut)
+{
+	struct storm_idset some = { 0 }, none = { 0 };
+	uint64_t at = 1000 * STORM_SEC;
+	struct mute m = { 0 };
+
+	must(!storm_idset_add(&some, 3, 5));
+	found(&m, &some, at);
+	must(cuts(&m, false, at, 4) && !cuts(&m, true, at, 4));
+	found(&m, &some, at);
+	must(cuts(&m, false, at, 4) && cuts(&m, true, at, 4));
+	found(&m, &none, at);
+	must(!cuts(&m, false, at, 4) && !cuts(&m, true, at, 4));
+	found(&m, &some, at);
+	must(!cuts(&m, true, at, 4));
+	mute_list_clear(&m);
+	storm_idset_clear(&some);
+}
+END_TEST
+
+/* It stood still, and it alone.  That it is back wakes the strober. */
+START_TEST(test_back_is_not_cut)
+{
+	struct storm_idset some = { 0 };
+	uint64_t at = 1000 * STORM_SEC;
+	struct mute m = { 0 };
+
+	must(!storm_idset_add(&some, 3, 5));
+	found(&m, &some, at);
+	found(&m, &some, at);
+	mute_look_begins(&m);
+	mute_node_moved(&m, 4);
+	must(!cuts(&m, false, at, 4) && !cuts(&m, true, at, 4));
+	must(cuts(&m, false, at, 3) && cuts(&m, true, at, 5));
+	/* the look that was under way asked it before */
+	mute_look_ends(&m, &some, at);
+	must(!cuts(&m, false, at, 4) && cuts(&m, true, at, 3));
+	found(&m, &some, at);
+	must(cuts(&m, false, at, 4) && !cuts(&m, true, at, 4));
+	mute_list_clear(&m);
+	storm_idset_clear(&some);
+}
+END_TEST
+
+/* Nodes have new places, which a look that began before does not know. */
+START_TEST(test_a_look_in_two_epochs)
+{
+	struct storm_idset some = { 0 };
+	uint64_t at = 1000 * STORM_SEC;
+	struct mute m = { 0 };
+
+	must(!storm_idset_add(&some, 3, 5));
+	found(&m, &some, at);
+	mute_look_begins(&m);
+	mute_epoch_begins(&m);
+	must(!cuts(&m, false, at, 3));
+	mute_look_ends(&m, &some, at);
+	must(!cuts(&m, false, at, 3) && !cuts(&m, true, at, 3));
+	found(&m, &some, at);
+	must(cuts(&m, false, at, 3) && !cuts(&m, true, at, 3));
+	found(&m, &some, at);
+	must(cuts(&m, true, at, 3));
+	/* the strober itself stood still */
+	must(cuts(&m, true, at + 5 * STORM_SEC, 3));
+	must(!cuts(&m, true, at + 60 * STORM_SEC, 3));
+	must(!cuts(&m, false, at + 60 * STORM_SEC, 3));
+	mute_list_clear(&m);
+	storm_idset_clear(&some);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("deaf");
@@ -434,6 +524,9 @@ int main(void)
 	tcase_add_test(t, test_all_are_deaf);
 	tcase_add_loop_test(t, test_deaf_and_away, 0, 4);
 	tcase_add_test(t, test_outside);
+	tcase_add_test(t, test_whom_to_cut);
+	tcase_add_test(t, test_back_is_not_cut);
+	tcase_add_test(t, test_a_look_in_two_epochs);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }
