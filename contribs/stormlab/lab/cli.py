@@ -212,8 +212,8 @@ because a buffer was full. All count from the start of the host.
                    choices=["slurmctld", "slurmd", "munged"])
 
     p = add("wait", "wait until all nodes are idle")
-    p.add_argument("--timeout", type=float, default=60, metavar="SECONDS",
-                   help="(default: 60)")
+    p.add_argument("--timeout", type=float, default=cluster.LONG,
+                   metavar="SECONDS", help="(default: %(default)s)")
 
     p = add("status", "describe the lab and its nodes")
     p.add_argument("--json", action="store_true", help="print JSON")

@@ -27,8 +27,8 @@ from . import (cgroups, machine, net, release, sanitized, slurmconf,
                upgrade)
 from .release import top_dir
 from .sysdep import (LabError, boot_id, cpu_ticks, kill_process, parent_of,
-                     pids_in_namespace, process_name, start_time, wait_for,
-                     wait_process, where_threads_wait)
+                     pids_in_namespace, process_name, stands, start_time,
+                     wait_for, wait_process, where_threads_wait)
 
 SWITCH = hosts.SWITCH
 
@@ -50,7 +50,13 @@ AGENT_KEPT = re.compile(r"(?:storm: adopted the agent|"
 #: An error of the agent's own
 AGENT_ERROR = re.compile(r"\berror: storm_agent: ")
 #: s without an agent: then slurmd does not start the next one at once any more
-AGENT_GONE = 2
+AGENT_GONE = 5
+#: s until slurmd gets the next SIGTERM. It loses one that comes between a look at
+#: its flag and accept(), and then ends after the next connection.
+AGAIN = 5
+#: s until a daemon has started, has ended, or has answered. Only a fault needs so
+#: long, but a busy machine can need much more than an idle one.
+LONG = 120
 
 
 class Plan(typing.NamedTuple):
@@ -354,7 +360,7 @@ class Lab:
                 argv += [option, pair]
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE,
-                              timeout=timeout or 120 + 2 * nodes,
+                              timeout=timeout or 3 * LONG + 2 * nodes,
                               stderr=subprocess.STDOUT, check=False)
         if done.returncode:
             raise LabError(done.stdout.strip())
@@ -366,7 +372,7 @@ class Lab:
         """Start the lab in this process; stage None means Slurm alone. An
         error or a signal removes the lab again. Returns the seconds until
         all nodes were idle."""
-        timeout = timeout or max(60, nodes)
+        timeout = timeout or max(LONG, nodes)
         slurm = release.chosen(slurm)
         rootfs = release.root_of(slurm)
         check_machine(rootfs)
@@ -530,7 +536,7 @@ class Lab:
                 for pid, started in record["pids"].values()
                 if started is not None]
         stuck = [fd for fd in ends if fd is not None
-                 and not wait_process(fd, 30)]
+                 and not wait_process(fd, LONG)]
         if stuck:
             raise LabError(f"cannot kill {len(stuck)} hosts of lab "
                            f"'{self.name}'; look for processes in state D")
@@ -673,10 +679,10 @@ class Lab:
         """{node: state} as sinfo prints it: idle, mixed, down*, ...; empty
         while slurmctld does not answer."""
         done = self.run(["sinfo", "-h", "-N", "-p", "all", "-o", "%N %T"],
-                        host="ctl", cwd="/", timeout=30)
+                        host="ctl", cwd="/", timeout=LONG)
         return dict(line.split() for line in done.stdout.splitlines())
 
-    def wait_idle(self, timeout=60):
+    def wait_idle(self, timeout=LONG):
         """Wait until every node is idle."""
         def idle():
             states = self.node_states()
@@ -697,7 +703,7 @@ class Lab:
                 f"{e}: " + ", ".join(f"{h} is {states[h]}" for h in odd[:8])
                 + f"\n{odd[0]}: " + self._tail(odd[0])) from None
 
-    def wait_agents(self, nodes=None, timeout=60, since=None):
+    def wait_agents(self, nodes=None, timeout=LONG, since=None):
         """Wait until the agents of these nodes (default: all) accept requests.
         A slurmd starts its agent and does not wait for it. Without plugins
         there is nothing to wait for. `since` is a length of slurmd's log: an
@@ -730,7 +736,7 @@ class Lab:
                 raise LabError(f"{e}:\n{self._tail(node)}\n"
                                + where_threads_wait(self.pid(node))) from None
 
-    def wait_attached(self, node, timeout=60, since=None):
+    def wait_attached(self, node, timeout=LONG, since=None):
         """Wait until slurmd has started or adopted the node's agent. `since`
         is the length of slurmd's log before that slurmd started: an agent
         that it says HELLO to and then replaces is attached, too, so the log
@@ -807,7 +813,7 @@ class Lab:
                 if self.pids(h, "agent")}
             failed = []
             for h, process in running.items():
-                out = process.communicate(timeout=30)[0]
+                out = process.communicate(timeout=LONG)[0]
                 if process.returncode:
                     failed.append(f"{h}: {out.strip()}")
             self.record["drop"] = percent or None
@@ -820,7 +826,7 @@ class Lab:
         """The agent's counters, a dict (storm_agent --stats)."""
         done = self.run([slurmconf.STAGE + "/libexec/slurm-storm/storm_agent",
                          "--node", host, "--stats"], host=host, cwd="/",
-                        timeout=30)
+                        timeout=LONG)
         if done.returncode:
             raise LabError(f"{host}: {done.stdout}{done.stderr}".strip())
         return json.loads(done.stdout)
@@ -830,7 +836,7 @@ class Lab:
         number `since`: a list of dicts (storm_agent --trace)."""
         done = self.run([slurmconf.STAGE + "/libexec/slurm-storm/storm_agent",
                          "--node", host, "--trace", str(since)], host=host,
-                        cwd="/", timeout=30)
+                        cwd="/", timeout=LONG)
         if done.returncode:
             raise LabError(f"{host}: {done.stdout}{done.stderr}".strip())
         return [json.loads(line) for line in done.stdout.splitlines()]
@@ -845,34 +851,38 @@ class Lab:
         # Since 23.11 a reconfigure executes a daemon's file, which Debian names
         # so.
         comms = {comm, comm + "-wlm"} if name in DAEMONS else {comm}
-        found = [p for p in pids_in_namespace(self.pid(host))
-                 if process_name(p) in comms and start_time(p) is not None]
-        if name in DAEMONS:
-            found = [p for p in found if parent_of(p) not in found]
-        return found
+        found = {p: parent_of(p) for p in pids_in_namespace(self.pid(host))
+                 if process_name(p) in comms and start_time(p) is not None}
+        # one without a parent has ended meanwhile, as a short-lived child does
+        return [p for p, parent in found.items() if parent is not None and
+                not (name in DAEMONS and parent in found)]
 
     def kill(self, host, daemon, sig=signal.SIGKILL):
         """Signal a daemon (slurmd, agent, slurmctld, munged, or any
-        program's name); with SIGKILL, wait for its end. Returns the pids."""
+        program's name); with SIGKILL, wait for its end, and with SIGSTOP until
+        it stands. Returns the pids: none if what is to go on has ended, since
+        its parent may replace one that is stopped."""
         found = [(p, start_time(p)) for p in self.pids(host, daemon)]
         fds = [kill_process(p, s, sig) for p, s in found]
         fds = [fd for fd in fds if fd is not None]
-        if not fds:
+        if not fds and sig != signal.SIGCONT:
             raise LabError(f"{host} runs no {daemon}")
         for fd in fds:
             if sig != signal.SIGKILL:
                 os.close(fd)
-            elif not wait_process(fd, 30):
-                raise LabError(f"{host}: {daemon} still runs 30 s after "
+            elif not wait_process(fd, LONG):
+                raise LabError(f"{host}: {daemon} still runs {LONG} s after "
                                "SIGKILL")
+        if sig == signal.SIGSTOP:
+            wait_for(lambda: all(stands(p) for p, _ in found), LONG,
+                     f"{host}: {daemon} does not stop", 0.001)
         return [p for p, _ in found]
 
-    def end(self, host, daemon, timeout=60):
+    def end(self, host, daemon, timeout=LONG):
         """Stop a daemon with SIGTERM, if it runs."""
-        old = [(p, start_time(p)) for p in self.pids(host, daemon)]
-        for pid, fd in [(p, kill_process(p, s, signal.SIGTERM))
-                        for p, s in old]:
-            if fd is None or wait_process(fd, timeout):
+        for pid in self.pids(host, daemon):
+            if _ends(pid, start_time(pid), timeout,
+                     AGAIN if daemon == "slurmd" else timeout):
                 continue
             if daemon != "slurmd" or not self.spins_at_its_end(host, pid):
                 raise LabError(f"{host}: {daemon} still runs {timeout:g} s "
@@ -892,7 +902,7 @@ class Lab:
             os.path.exists(self.path(host, "/run/slurm/slurmd.pid")) and \
             (cpu_ticks(pid) or 0) - (used or 0) > 20
 
-    def restart(self, host, daemon, timeout=60):
+    def restart(self, host, daemon, timeout=LONG):
         """Stop a daemon with SIGTERM, if it runs, and start it. (An agent is
         started by its slurmd, which notices that it has gone.)"""
         agent = daemon == "agent"
@@ -915,11 +925,15 @@ class Lab:
         if done.returncode:
             raise LabError(f"{host}: {daemon} exited with "
                            f"{done.returncode}: {done.stdout.strip()}")
+        if daemon == "slurmctld":       # or it has ended
+            wait_for(lambda: net.listening(slurmconf.CTL_PORT, self.pid(host))
+                     or not self.pids(host, daemon), timeout,
+                     f"{host}: {daemon} does not listen")
         if daemon == "slurmd" and self.record["stage"]:
             self.wait_agents([host], since=before)
             self.wait_attached(host, timeout, before)
 
-    def upgrade(self, host, to, timeout=60):
+    def upgrade(self, host, to, timeout=LONG):
         """Give a host another release of Slurm, and the stage that is built for
         it. Its daemon of Slurm ends before and starts after; steps, munged and
         all files but programs stay. For a lab with a root file system."""
@@ -959,6 +973,16 @@ class Lab:
                         host=host, cwd="/")
         if done.returncode:
             raise LabError(f"{host}: {done.stderr.strip()}")
+
+
+def _ends(pid, started, timeout, again):
+    """Whether a process ends by SIGTERM, which it gets every so many seconds."""
+    deadline = time.monotonic() + timeout
+    while (left := deadline - time.monotonic()) > 0:
+        fd = kill_process(pid, started, signal.SIGTERM)
+        if fd is None or wait_process(fd, min(left, again)):
+            return True
+    return False
 
 
 def _may_enter(root, path, uid):

@@ -239,7 +239,7 @@ def start_daemon(argv):
 
 
 def _slurmctld_listens():
-    if net.listening(6817):
+    if net.listening(slurmconf.CTL_PORT):
         return True
     if not any(process_name(p) == "slurmctld" and start_time(p)
                for p in os.listdir("/proc") if p.isdigit()):
@@ -320,7 +320,7 @@ def _init(plan, host, go, report):
             start_daemon(daemon_command(host, daemon))
         if host == "ctl":
             # A slurmd that starts too early retries only after a second.
-            wait_for(_slurmctld_listens, 60,
+            wait_for(_slurmctld_listens, 120,
                      "slurmctld does not listen", 0.005)
         report("ready")
     _await(go, b"r")

@@ -15,6 +15,8 @@ STAGE = "/run/stormlab/stage"
 
 #: the agents' port if storm.conf sets none
 STORM_PORT = 8383
+#: ... and slurmctld's
+CTL_PORT = 6817
 
 #: (name, uid), with gid = uid; these users exist only inside the lab
 USERS = (("user", 20001), ("other", 20002))

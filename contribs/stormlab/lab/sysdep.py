@@ -135,6 +135,17 @@ def parent_of(pid):
     return int(fields[1]) if fields else None
 
 
+def stands(pid):
+    """Whether a process has stopped, with all of its threads, or has ended. A
+    thread in state D stops before it goes on."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return True
+    fields = [_stat_fields(f"{pid}/task/{t}") for t in threads]
+    return all(f is None or f[0] in "TtDZX" for f in fields)
+
+
 def pids_in_namespace(pid):
     """The pids, in this namespace, of all processes in the pid namespace of
     `pid`."""
