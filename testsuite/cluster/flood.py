@@ -3,6 +3,7 @@
 are, the jobs' CPU time, and the agent's. What is compared is measured by turns,
 quiet and flooded, as others use the machine, too.
 """
+import contextlib
 import os
 import pathlib
 import statistics
@@ -35,7 +36,8 @@ def run_time(pid):
     """The CPU seconds of a process's threads."""
     total = 0
     for path in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
-        total += int(path.read_text().split()[0])
+        with contextlib.suppress(OSError):      # it has just ended
+            total += int(path.read_text().split()[0])
     return total / 1e9
 
 

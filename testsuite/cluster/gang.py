@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """A cluster whose jobs take turns."""
+import contextlib
 import os
 import pathlib
 import re
@@ -18,6 +19,23 @@ def cpu_mount():
         if kind == "cgroup" and "cpu" in controllers.split(","):
             return pathlib.Path(point)
     return None
+
+
+def groups_below(top, name):
+    """The control groups in a tree that have a file of this name. Groups come and
+    go meanwhile, and pathlib's rglob() fails if one goes that it is about to
+    read."""
+    return [pathlib.Path(path) for path, _, files in os.walk(top)
+            if name in files]
+
+
+def groups_in(top, name):
+    """Those directly in this group; none if it has gone, too."""
+    try:
+        return [top / n for n in os.listdir(top)
+                if os.path.exists(top / n / name)]
+    except OSError:
+        return []
 
 
 class Gang(Cluster):
@@ -99,7 +117,8 @@ class Gang(Cluster):
     def signal_all(self, node, daemons, sig):
         """Send a signal to all tasks at once."""
         for pid in [p for d in daemons for p in self.lab.pids(node, d)]:
-            os.kill(pid, sig)
+            with contextlib.suppress(ProcessLookupError):   # it has just ended
+                os.kill(pid, sig)
 
     def two_jobs(self):
         """Jobs that take turns on all nodes and run until they are ended."""
@@ -165,8 +184,8 @@ class Gang(Cluster):
     def group_paths(self, node):
         """The control groups of its steps."""
         base = pathlib.Path(self.lab.path(node, "/sys/fs/cgroup"))
-        return [p.parent for tree in ("", "unified/") for p in base.glob(
-            f"{tree}slurm-storm/{node}/*/cgroup.freeze")]
+        return [p for tree in ("", "unified/") for p in groups_in(
+            base / f"{tree}slurm-storm/{node}", "cgroup.freeze")]
 
     def groups(self, node):
         """{step: whether it is stopped} according to the kernel"""
@@ -183,10 +202,10 @@ class Gang(Cluster):
         """The stopped control groups of the lab, whatever created them."""
         found = []
         for top in self.lab.record["cgroups"]:
-            for path in pathlib.Path(top).rglob("cgroup.freeze"):
+            for path in groups_below(top, "cgroup.freeze"):
                 try:
-                    if path.read_text().strip() == "1":
-                        found.append(str(path.parent.relative_to(top)))
+                    if (path / "cgroup.freeze").read_text().strip() == "1":
+                        found.append(str(path.relative_to(top)))
                 except OSError:     # it has just ended
                     pass
         return found
@@ -195,8 +214,9 @@ class Gang(Cluster):
         """{step: its group that can give way (cpu.idle)}, of all labs on this
         host"""
         mount = cpu_mount()
-        return {p.parent.name: p.parent for p in
-                mount.rglob(f"slurm-storm/{node}/*/cpu.idle")} if mount else {}
+        return {p.name: p for p in groups_below(mount, "cpu.idle")
+                if p.parent.parts[-2:] == ("slurm-storm", node)} \
+            if mount else {}
 
     def cpu_groups(self, node):
         """{step: whether it gives way}, of all labs on this host"""

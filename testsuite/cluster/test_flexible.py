@@ -3,6 +3,7 @@
 its turns, and nothing is left behind: no step stands, and none gives way (cpu.idle)
 once it has no reason to.
 """
+import contextlib
 import os
 import signal
 
@@ -10,7 +11,7 @@ import pytest
 
 import mpis
 from conftest import make, need_cgroup2, need_cpu_idle
-from gang import NODES, Gang, cpu_mount
+from gang import NODES, Gang, cpu_mount, groups_below
 from harness import sanitized, until
 from test_insider_files import Hang
 
@@ -60,10 +61,13 @@ def flexible():
 def _end(flexible):
     yield
     flexible.end_jobs()
-    left = [p for n in flexible.names
-            for p in cpu_mount().rglob(f"slurm-storm/{n}/*")
-            if p.is_dir() and p.name in ours]
-    assert not left, left
+
+    def left():
+        return [p for p in groups_below(cpu_mount(), "cgroup.procs")
+                if p.parent.parts[-2] == "slurm-storm" and
+                p.parent.name in flexible.names and p.name in ours]
+
+    until(lambda: not left(), lambda: f"{left()} to go")
 
 
 #: the steps of this test, in all nodes
@@ -157,14 +161,14 @@ def test_mpi_leaves_gaps_to_one_that_computes(flexible, sleeper, name):
 def test_forged_account(flexible, sleeper):
     """A task writes what it likes into its account, cannot change its size, and
     harms nobody: it fills gaps as before, and the same agents go on."""
-    agents = {n: flexible.lab.pids(n, "storm_agent") for n in flexible.names}
+    agents = {n: flexible.lab.pids(n, "agent") for n in flexible.names}
     forger = flexible.begin(
         "--storm-wait=spin sh -c 'fd=${STORM_WAIT_PAGE%%:*}; "
         "true 2>/dev/null >/proc/self/fd/$fd || echo refused; "
         "head -c 64 /dev/zero | tr \\\\0 \\\\377 >&$fd; exec {do} spin 10000000'")
     job = other_job(flexible, [sleeper])
     flexible.wait_for_fillers(job)
-    assert agents == {n: flexible.lab.pids(n, "storm_agent")
+    assert agents == {n: flexible.lab.pids(n, "agent")
                       for n in flexible.names}
     flexible.root(f"scancel {job}")
     done = forger.finish()
@@ -249,7 +253,8 @@ def test_agent_stopped(flexible):
             assert flexible.all_as_without_us("n1")
     finally:
         for pid in agents:
-            os.kill(pid, signal.SIGCONT)
+            with contextlib.suppress(ProcessLookupError):   # slurmd ended it
+                os.kill(pid, signal.SIGCONT)
     flexible.wait_for_fillers()
 
 
