@@ -76,4 +76,4 @@ class Step:
 
     def end(self):
         self.go.touch()
-        assert self.process.wait(60) == 0, self.said()
+        assert self.process.wait(120) == 0, self.said()

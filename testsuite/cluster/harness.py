@@ -193,7 +193,7 @@ class Started:
     def finish(self, timeout=TIMEOUT):
         if not self.process.ended(timeout):
             self.signal(signal.SIGKILL)
-            self.process.wait(10)
+            self.process.wait(60)
             raise AssertionError(
                 f"not done after {timeout} s: {shlex.join(self.argv)}\n"
                 f"--- stdout\n{self.out()[-3000:]}\n"
@@ -226,7 +226,7 @@ class Cluster:
             storm_conf["Multicast"] = "no"
         # A busy machine, or the sanitizers, may take longer than the default.
         if mode != "deaf" or sanitized():
-            storm_conf.setdefault("MulticastTimeout", "2s")
+            storm_conf.setdefault("MulticastTimeout", "5s")
         self.lab.down()
         try:
             if STOCK:
@@ -445,13 +445,13 @@ class Cluster:
             if one.running():
                 left.append(shlex.join(one.argv))
                 one.signal(signal.SIGKILL)
-                one.process.wait(10)
+                one.process.wait(60)
         self.started = []
         return left
 
     # -- Slurm --------------------------------------------------------------
 
-    def root(self, argv, host="login", timeout=60):
+    def root(self, argv, host="login", timeout=TIMEOUT):
         """The output of a command that root runs; it must succeed."""
         done = self.lab.run(shlex.split(argv) if isinstance(argv, str)
                             else argv, host=host, timeout=timeout, cwd="/")
@@ -575,6 +575,28 @@ class Cluster:
         if repaired:
             assert run.counter("repaired") > 0, f"nothing was repaired: {run}"
         return run
+
+
+def stop_agent(lab, node):
+    for daemon in ("slurmd", "agent"):
+        lab.kill(node, daemon, signal.SIGSTOP)
+
+
+def continue_agent(lab, node):
+    for daemon in ("slurmd", "agent"):
+        lab.kill(node, daemon, signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def agent_stands(lab, node):
+    """A node's agent is stopped (SIGSTOP), however long: slurmd would replace it
+    after 5 s, and is stopped, too. slurmd goes on first, and finds that it was
+    away itself. So the agent does not miss it."""
+    stop_agent(lab, node)
+    try:
+        yield
+    finally:
+        continue_agent(lab, node)
 
 
 @contextlib.contextmanager

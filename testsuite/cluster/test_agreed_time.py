@@ -5,6 +5,7 @@ misses a strobe begins the next slot by itself, once.
 When each slot began is no matter here (bench strobe). The traces must be right at
 the end of each test, and nothing may stand: the fixture checks it.
 """
+import os
 import pathlib
 import signal
 import time
@@ -13,7 +14,7 @@ import pytest
 
 from conftest import make, need_cgroup2
 from gang import NODES, Gang
-from harness import until
+from harness import agent_stands, until
 
 pytestmark = pytest.mark.storm_only
 
@@ -104,8 +105,9 @@ def test_strober_killed(gang):
     for _ in range(4):
         grows(gang, "gang_agreed", SLOTS)
         since = {n: gang.mark(n) for n in gang.names}
-        died = time.monotonic_ns()
-        old, = gang.lab.kill("ctl", "storm_strober", signal.SIGKILL)
+        old, = gang.lab.pids("ctl", "storm_strober")
+        died = time.monotonic_ns()      # to find it takes some slots
+        os.kill(old, signal.SIGKILL)
         for node in gang.names:
             gang.until(lambda n=node: opened(gang, n, since[n]),
                        f"everything to run on {node}")
@@ -125,9 +127,8 @@ def test_agent_stopped(gang):
     """What waited for its time is not obeyed after a stop."""
     grows(gang, "gang_agreed", SLOTS)
     since = gang.mark("n1")
-    gang.lab.kill("n1", "agent", signal.SIGSTOP)
-    grows_on(gang, "n2", SLOTS)
-    gang.lab.kill("n1", "agent", signal.SIGCONT)
+    with agent_stands(gang.lab, "n1"):
+        grows_on(gang, "n2", SLOTS)
     gang.until(lambda: [e for e in opened(gang, "n1", since)
                         if e["why"] in ("returned", "freed")], "it to be back")
     gang.alternate()

@@ -16,7 +16,7 @@ import pytest
 
 from conftest import make, need_cgroup2
 from gang import Gang
-from harness import save_jobs, until
+from harness import continue_agent, save_jobs, stop_agent, until
 from sched_tests import show, told
 
 pytestmark = pytest.mark.storm_only
@@ -53,14 +53,12 @@ def has_passed(cluster, node, since, strobes):
     return len(slots) >= strobes
 
 
-def stop(cluster, host, what):
-    pid, = cluster.lab.kill(host, what, signal.SIGSTOP)
-    until(lambda: "T" == pathlib.Path(f"/proc/{pid}/stat").read_text()
-          .rsplit(")", 1)[1].split()[0], f"{what} to stop")
+def stop(cluster):
+    cluster.lab.kill("ctl", "storm_strober", signal.SIGSTOP)
 
 
-def go_on(cluster, host, what):
-    cluster.lab.kill(host, what, signal.SIGCONT)
+def go_on(cluster):
+    cluster.lab.kill("ctl", "storm_strober", signal.SIGCONT)
 
 
 def returned(cluster, node, since):
@@ -68,11 +66,11 @@ def returned(cluster, node, since):
             if e["what"] == "open" and e["why"] == "returned"]
 
 
-def stop_agent(cluster, node="n1", other="n2"):
+def agent_away(cluster, node="n1", other="n2"):
     """Stop an agent until many strobes wait in its queue. Returns the end of
     its trace at the stop."""
     since = cluster.mark(other)
-    stop(cluster, node, "agent")
+    stop_agent(cluster.lab, node)
     mark = cluster.mark(node)
     until(lambda: has_passed(cluster, other, since, STROBES), "strobes to pass")
     return mark
@@ -101,17 +99,17 @@ def test_agent_reads_what_waited(gang, two):
     """No strobes are sent when the agent continues: all that it reads comes
     from the strober's previous life."""
     received = gang.agent("n1", "strobes")
-    mark = stop_agent(gang)
-    stop(gang, "ctl", "storm_strober")
-    go_on(gang, "n1", "agent")
+    mark = agent_away(gang)
+    stop(gang)
+    continue_agent(gang.lab, "n1")
     until(lambda: returned(gang, "n1", mark), "the agent to find that it was away")
     until(lambda: gang.agent("n1", "strobes") >= received + STROBES,
           "it to read what waited")
-    assert not gang.stand("n1")
+    gang.until(lambda: not gang.stand("n1"), "all of n1 to run")
     found = gang.trace("n1", mark)
     first = returned(gang, "n1", mark)[0]["n"]
     assert not [e for e in found if e["n"] > first and e["what"] in OBEYED], found
-    go_on(gang, "ctl", "storm_strober")
+    go_on(gang)
     gang.alternate()
 
 
@@ -123,8 +121,8 @@ def test_agent_goes_on_with_what_comes(gang, two):
     await_word(gang, jobs)
     before = gang.agent("n1", "gang_missed")
     told_before = {j: users_missed(gang, "job", j) for j in jobs}
-    mark = stop_agent(gang)
-    go_on(gang, "n1", "agent")
+    mark = agent_away(gang)
+    continue_agent(gang.lab, "n1")
     until(lambda: returned(gang, "n1", mark), "the agent to find that it was away")
     gang.alternate()
     # but for those that came before it stopped
@@ -142,11 +140,11 @@ def test_agent_goes_on_with_what_comes(gang, two):
 def test_agent_finds_another_epoch(gang, two):
     """Another strober has started meanwhile, and is stopped, too. Neither old
     strobes nor the missing new ones keep any job stopped."""
-    mark = stop_agent(gang)
+    mark = agent_away(gang)
     old, = gang.lab.kill("ctl", "storm_strober")
     until(lambda: set(gang.lab.pids("ctl", "storm_strober")) - {old},
           "another strober")
-    go_on(gang, "n1", "agent")
+    continue_agent(gang.lab, "n1")
     until(lambda: returned(gang, "n1", mark), "the agent to find that it was away")
     since = gang.mark("n1")
     gang.alternate()
@@ -180,12 +178,12 @@ def test_strober_of_a_dead_slurmctld(gang, two):
     anything."""
     since = marks(gang)
     pid, = gang.lab.pids("ctl", "storm_strober")
-    stop(gang, "ctl", "storm_strober")
+    stop(gang)
     await_silence(gang, since)
     gang.lab.kill("ctl", "slurmctld")
     until(lambda: not gang.lab.pids("ctl", "slurmctld"), "slurmctld's end")
     since = marks(gang)
-    go_on(gang, "ctl", "storm_strober")
+    go_on(gang)
     until(lambda: pid not in gang.lab.pids("ctl", "storm_strober"), "its end")
     said = strobes(gang, since)
     gang.lab.restart("ctl", "slurmctld")
@@ -200,12 +198,12 @@ def test_strober_begins_an_epoch(gang, two):
 
     before, since = epoch(), marks(gang)
     pid, = gang.lab.pids("ctl", "storm_strober")
-    stop(gang, "ctl", "storm_strober")
+    stop(gang)
     await_silence(gang, since)
     # A strober late by less than 0.1 s was not stopped, and nodes may react as
     # quickly.
     time.sleep(0.3)
-    go_on(gang, "ctl", "storm_strober")
+    go_on(gang)
     gang.alternate()
     assert gang.lab.pids("ctl", "storm_strober") == [pid]
     assert epoch() > before
@@ -223,7 +221,7 @@ def test_strober_of_another_slurmctld(gang, two):
     first = owner(gang)
     pid, = gang.lab.pids("ctl", "storm_strober")
     since = marks(gang)
-    stop(gang, "ctl", "storm_strober")
+    stop(gang)
     gang.lab.kill("ctl", "slurmctld")
     await_silence(gang, since)
     gang.lab.restart("ctl", "slurmctld")

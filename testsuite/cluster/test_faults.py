@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from harness import sanitized, until
+from harness import agent_stands, sanitized, until
 
 pytestmark = pytest.mark.storm_only
 
@@ -29,8 +29,9 @@ def begun(cluster, node):
 
 
 def slow(cluster):
-    """12 MB take a second: time to kill a daemon."""
-    cluster.lab.shape("100mbit")
+    """12 MB take two seconds: time to see that all have begun, and to kill a
+    daemon."""
+    cluster.lab.shape("50mbit")
 
 
 def slow_broadcast(cluster, **options):
@@ -61,7 +62,7 @@ def test_agent_killed_while_tasks_run(fresh):
     assert run.code == 6 and run.out == "end\n" * 8, str(run)
     assert "task 5: Exited with exit code 6" in run.err, str(run)
     until(lambda: fresh.lab.pids("n3", "agent"), "a new agent")
-    assert "agent" in fresh.lab.log("n3", "slurmd")
+    until(lambda: "agent" in fresh.lab.log("n3", "slurmd"), "slurmd to say so")
 
 
 def test_all_agents_killed_while_tasks_run(fresh):
@@ -79,8 +80,8 @@ def test_agent_killed_during_the_broadcast(fresh):
     stays."""
     s = slow_broadcast(fresh)
     fresh.lab.kill("n2", "agent")
-    run = s.finish()
     fresh.lab.shape(None)
+    run = s.finish()
     if run.code == 0:           # Slurm itself sent it again
         assert run.out == "ran\n" * 4 and "n2" in run.err, str(run)
         assert run.steps[0]["fallback"], str(run)
@@ -99,10 +100,10 @@ def test_agent_stopped_during_the_broadcast(fresh):
     """Not dead, but unresponsive: the same, and slurmd replaces it."""
     s = slow_broadcast(fresh)
     old, = fresh.lab.kill("n2", "agent", signal.SIGSTOP)
+    fresh.lab.shape(None)
     run = s.finish()
     until(lambda: fresh.lab.pids("n2", "agent") not in ([], [old]),
           "another agent")
-    fresh.lab.shape(None)
     assert "n2" in run.err, str(run)
     if run.code:
         fresh.tidied()
@@ -113,15 +114,18 @@ def test_agent_stopped_for_a_while(fresh):
     back."""
     s = running(fresh, "-v -N4 -n8 {do} touch up.%t wait {dir}/go say end "
                 "@5 exit 6")
-    fresh.lab.kill("n2", "agent", signal.SIGSTOP)
-    until(lambda: "node n2 is overdue" in s.err(), "n2 to be missed")
-    fresh.lab.kill("n2", "agent", signal.SIGCONT)
+    with agent_stands(fresh.lab, "n2"):
+        until(lambda: "node n2 is overdue" in s.err(), "n2 to be missed")
     until(lambda: "node n2 is back" in s.err(), "n2 to be back")
     (s.dir / "go").touch()
     run = s.finish()
     assert run.code == 6 and run.out == "end\n" * 8, str(run)
-    assert run.err.count("is overdue") == run.err.count("is back") == 1, \
-        str(run)
+    # others, too, can be slow on a busy machine, and any of them again
+    words = {}
+    for node, word in re.findall(r"node (n\d+) is (overdue|back)", run.err):
+        words.setdefault(node, []).append(word)
+    assert all(said == (["overdue", "back"] * len(said))[:len(said)]
+               for said in words.values()), str(run)
 
 
 def test_slurmd_killed_while_tasks_run(fresh):
@@ -274,5 +278,6 @@ def test_slurmctld_restarted_while_tasks_run(fresh):
 def test_agent_restarts_are_counted_in_the_log(fresh):
     fresh.lab.kill("n1", "agent")
     until(lambda: fresh.lab.pids("n1", "agent"), "a new agent")
-    log = fresh.lab.log("n1", "slurmd")
-    assert re.search(r"agent.*(died|killed|ended|signal)", log), log[-2000:]
+    until(lambda: re.search(r"agent.*(died|killed|ended|signal)",
+                            fresh.lab.log("n1", "slurmd")),
+          lambda: "slurmd to say why: " + fresh.lab.log("n1", "slurmd")[-2000:])
