@@ -11,6 +11,7 @@ import pytest
 import normal
 from harness import STOCK, TOP, Cluster, until
 from lab.release import stage_dir
+from lab.sysdep import kill_process, wait_process
 
 
 @pytest.fixture
@@ -32,6 +33,15 @@ def named(run):
     for text in re.findall(r"\bn(?:\[[\d,-]+\]|\d+)", run.err):
         found |= set(normal.hosts(text))
     return found
+
+
+def emptied(cluster, directory, nodes=None):
+    """Wait until the nodes have nothing there: one may hear after srun's end that
+    the broadcast has failed."""
+    for node in nodes or cluster.names:
+        until(lambda n=node: cluster.listing(n, directory) == [],
+              lambda n=node: f"{n} to have nothing in {directory}: "
+              f"{cluster.listing(n, directory)}")
 
 
 def refused(cluster, args, reason, nodes=(), code=None,
@@ -75,7 +85,7 @@ def test_destination_is_a_directory(cluster, tidy):
     on_nodes(cluster, "mkdir -m 777 /tmp/dir")
     refused(cluster, "--bcast=/tmp/dir -N8 -n8", "[Dd]irectory",
             cluster.names, code=1, keep=["dir"])
-    assert cluster.listing("n1", "/tmp/dir") == []
+    emptied(cluster, "/tmp/dir", ["n1"])
 
 
 def test_destination_is_a_directory_on_one_node(cluster, tidy):
@@ -87,7 +97,7 @@ def test_destination_is_a_directory_on_one_node(cluster, tidy):
     assert storm.code == 1 and named(storm) == {"n5"}, str(storm)
     assert "irectory" in storm.err
     cluster.tidied("n5:/tmp/app")
-    assert cluster.listing("n5", "/tmp/app") == []
+    emptied(cluster, "/tmp/app", ["n5"])
 
 
 @pytest.mark.every_mode
@@ -95,7 +105,7 @@ def test_destination_not_writable(cluster, tidy):
     on_nodes(cluster, "mkdir -m 755 /tmp/closed")
     refused(cluster, "--bcast=/tmp/closed/app -N8 -n8", "Permission denied",
             cluster.names, code=1, keep=["closed"])
-    assert cluster.listing("n1", "/tmp/closed") == []
+    emptied(cluster, "/tmp/closed", ["n1"])
 
 
 def test_destination_directory_missing_on_one_node(cluster, tidy):
@@ -106,9 +116,7 @@ def test_destination_directory_missing_on_one_node(cluster, tidy):
         pytest.skip("SKIP: stock leaves the file on the others")
     assert storm.code == 1 and named(storm) == {"n3"}, str(storm)
     assert "No such file" in storm.err
-    for node in cluster.names:
-        if node != "n3":
-            assert cluster.listing(node, "/tmp/there") == []
+    emptied(cluster, "/tmp/there", [n for n in cluster.names if n != "n3"])
 
 
 @pytest.mark.storm_only
@@ -134,7 +142,8 @@ def test_destination_is_a_link_into_anothers_files(cluster, tidy, target):
     for node in cluster.names[:4]:
         assert cluster.file(node, "/tmp/other-file") == b"mine\n"
         assert os.path.islink(cluster.lab.path(node, "/tmp/app"))
-        assert cluster.listing(node) == ["app", "other-file"]
+        until(lambda n=node: cluster.listing(n) == ["app", "other-file"],
+              f"{node} to have no other file")
 
 
 def test_destination_is_anothers_file(cluster, tidy):
@@ -169,8 +178,7 @@ def test_full_disk_on_one_node(cluster, tidy):
     if STOCK:
         return
     assert "No space left" in storm.err and named(storm) == {"n6"}, str(storm)
-    for node in cluster.names:
-        assert cluster.listing(node, "/full-a") == [], node
+    emptied(cluster, "/full-a")
     # and the node works as before
     run = cluster.by_storm(cluster.srun("--bcast=/tmp/app -N8 -n8 {big} "
                                         "say fine"))
@@ -189,7 +197,7 @@ def test_full_disk_by_sbcast_storm(cluster, tidy):
     assert run.code == stock.code, f"{stock}\n{run}"
     for node in cluster.names:
         cluster.remove("/full-b/app", [node])
-        assert cluster.listing(node, "/full-b") == []
+    emptied(cluster, "/full-b")
 
 
 @pytest.mark.storm_only
@@ -209,7 +217,8 @@ def test_file_cannot_be_shown_on_one_node(cluster, tidy):
             assert "/tmp/app" in run.err and "busy" in run.err, str(run)
             cluster.clean()
             assert cluster.file("n3", "/tmp/app") == b"old\n"
-            assert cluster.listing("n3") == ["app"]
+            until(lambda: cluster.listing("n3") == ["app"],
+                  "n3 to have no other file")
             assert cluster.file("n1", "/tmp/app") != b"old\n"
     finally:
         on_nodes(cluster, "umount /tmp/app", ["n3"])
@@ -345,8 +354,8 @@ def test_agent_of_another_version(tmp_path):
                 assert words in said[0], str(run)
             assert "n4" in run.steps[0]["fallback"], str(run)
         assert c.agent("n4", "opens_refused") >= 2
-        assert "protocol version 2, but this is version 3" in \
-            c.lab.log("n4", "slurmd")
+        until(lambda: "protocol version 2, but this is version 3" in
+              c.lab.log("n4", "slurmd"), "n4's agent to say so")
         for n in c.names:
             c.remove("/tmp/app", [n])
         # STORM serves the other nodes as usual
@@ -404,7 +413,7 @@ def test_no_agent_on_the_port(fresh):
                         cwd="/")
     until(lambda: "ready" in other.out(), "the other program")
     line = fresh.lab.command("n2", ["slurmd"], cwd="/")[0]
-    subprocess.run(line, stdin=subprocess.DEVNULL, check=True, timeout=60)
+    subprocess.run(line, stdin=subprocess.DEVNULL, check=True, timeout=120)
     run = fresh.srun("--bcast=/tmp/app -N4 -n4 {do} say ran")
     assert run.code == 0 and run.out == "ran\n" * 4, str(run)
     assert "n2" in run.err and "not a STORM agent" in run.err, str(run)
@@ -426,8 +435,8 @@ def test_agent_comes_back(fresh):
 def test_node_down(fresh):
     """The whole host is dead: stock's exit code, the node is named, no file
     stays."""
-    pid = fresh.lab.pid("n4")
-    os.kill(pid, 9)
+    end = kill_process(*fresh.lab.record["pids"]["n4"])
+    assert wait_process(end, 120)
     codes = []
     for tool in ("sbcast", "sbcast_storm"):
         run = fresh.run(f"{tool} -t 5 {{do}} /tmp/app",
@@ -440,7 +449,8 @@ def test_node_down(fresh):
             fresh.remove("/tmp/app", alive)
     assert codes[1] == codes[0] != 0, codes
     for node in ("n1", "n2", "n3"):
-        assert fresh.listing(node) in ([], ["app"])
+        until(lambda n=node: fresh.listing(n) in ([], ["app"]),
+              f"{node} to have no other file")
 
 
 @pytest.mark.storm_only

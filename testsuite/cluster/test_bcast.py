@@ -234,7 +234,7 @@ def test_send_libs_removed_after_the_job(cluster):
     assert run.code == 0, str(run)
     cluster.by_storm(run)
     until(lambda: not any("uselib_libs" in cluster.listing(n)
-                          for n in cluster.names), "the removal", 60)
+                          for n in cluster.names), "the removal", 300)
 
 
 @pytest.mark.long

@@ -59,7 +59,7 @@ def test_hpcc(gang):
     mpis.need("openmpi")
     runs = two_jobs(
         gang, f"srun -pgang -N{NODES} -n{NODES} --mpi=pmix --launch=storm hpcc",
-        given={"hpccinf.txt": HPCC}, timeout=240)
+        given={"hpccinf.txt": HPCC}, timeout=600)
     for run in runs:
         text = (run.dir / "hpccoutf.txt").read_text()
         assert "Success=1" in text, text[-3000:]
