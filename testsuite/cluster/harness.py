@@ -544,11 +544,12 @@ class Cluster:
                       if f not in keep]
         return found
 
-    def tidied(self, *left):
-        """Wait until these are all files that nodes have. A node of a broadcast that
-        fails hears of that by itself, and may do so after srun's end."""
-        until(lambda: self.litter() == list(left),
-              lambda: f"the nodes to have {left} alone, not {self.litter()}")
+    def tidied(self, *left, keep=()):
+        """Wait until these are all files that nodes have, beside those to keep. A node
+        of a broadcast that fails hears of that by itself, and may do so after srun's
+        end."""
+        until(lambda: self.litter(keep) == list(left),
+              lambda: f"the nodes to have {left} alone, not {self.litter(keep)}")
 
     def agent(self, node, *names):
         """Counters of a node's agent, summed."""

@@ -36,8 +36,16 @@ def hoard(lab, number, user="user"):
          "--launch=slurm sleep 600 & i=$((i+1)); done; wait"], user=user,
         env={"SLURM_JOB_ID": job}, cwd="/", stderr=-3, stdout=-3, stdin=-3)
     until(lambda: len(command(lab, "squeue", "-h", "-s", "-j", job).split(
-        "\n")) >= number, "the steps to run")
+        "\n")) >= number, "the steps to run", timeout=300)
     return job, done
+
+
+def over(lab, job, hoarder):
+    """The job's end. slurmctld has its leases back a moment after that of its
+    sruns."""
+    command(lab, "scancel", job)
+    hoarder.wait(120)
+    until(lambda: not command(lab, "squeue", "-h"), "the job to end")
 
 
 def leased(lab, job):
@@ -64,9 +72,7 @@ def test_quota(lab):
         lab.restart("ctl", "slurmctld")
         assert srun(lab, "-n1") == []       # one empty line
     finally:
-        command(lab, "scancel", job)
-        hoarder.wait(60)
-    until(lambda: not command(lab, "squeue", "-h"), "the job to end")
+        over(lab, job, hoarder)
     context(srun(lab, "-n1")[0])
 
 
@@ -86,8 +92,7 @@ def test_reserve(lab):
             assert srun(lab, "-n1", user="other") == []
             context(srun(lab, "-n1", user="root")[0])
         finally:
-            command(lab, "scancel", job)
-            hoarder.wait(60)
+            over(lab, job, hoarder)
     finally:
         with open(conf, "w") as f:
             f.write(text)

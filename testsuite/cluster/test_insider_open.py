@@ -166,6 +166,8 @@ def test_flood(cluster, insider, host):
     for one in floods:
         assert one.running(), "the flood was over before"
         stop(one)
+    # others may use this machine, too, from now on
+    quiet = max(quiet, quiet_time(cluster))
     print(f"srun: {quiet:.2f} s, during the flood {min(times):.2f} s")
     # two cores run 8 nodes, munged and the attackers
     assert min(times) < 2 * quiet + 1
@@ -234,9 +236,9 @@ def test_third_host(cluster, insider):
         assert not accepted and why == "not allowed", (what, accepted, why)
     assert p.out() == "ready\n", p.out()
     stop(p)
-    log = cluster.lab.log("n1", "slurmd")
-    assert "as the address of node" in log
-    assert f"gives {victim} as its own address" in log
+    # slurmd writes what its agent says, a moment later
+    for words in "as the address of node", f"gives {victim} as its own address":
+        until(lambda: words in cluster.lab.log("n1", "slurmd"), words)
 
 
 SINK = """\
@@ -424,8 +426,11 @@ def test_root_of_a_user_namespace(cluster, insider):
         pytest.skip("SKIP: users may make no namespaces here")
     assert run.out.startswith("0\n"), str(run)
     accepted = int(re.search(r"accepted (\d+)", run.out)[1])
-    log = cluster.lab.log("n4", "slurmd")[size:]
-    assert f"audit: OPEN by uid {uid} at" in log, log[-3000:]
+
+    def log():
+        return cluster.lab.log("n4", "slurmd")[size:]
+    until(lambda: f"audit: OPEN by uid {uid} at" in log(), lambda: log()[-3000:])
+    log = log()
     assert "audit: OPEN by uid 0 at" not in log, log[-3000:]
     assert accepted <= 128, "it has root's reserve"
     no_sessions(cluster)
@@ -440,7 +445,7 @@ def falls_back(c, why, **options):
 #: a name service that is silent, on the host's loopback
 SILENCE = """\
 printf 'passwd: files\\ngroup: files\\nhosts: dns\\n' >/tmp/nsswitch
-printf 'nameserver 127.0.0.1\\noptions timeout:15\\n' >/tmp/resolv
+printf 'nameserver 127.0.0.1\\noptions timeout:30 attempts:5\\n' >/tmp/resolv
 mount --bind /tmp/nsswitch /etc/nsswitch.conf
 mount --bind /tmp/resolv /etc/resolv.conf
 exec python3 -c 'import socket
@@ -463,8 +468,8 @@ def launches_without_names(c, node):
                      label="silence")
     until(lambda: "ready" in silent.out(), silent.err)
     run = c.start_srun("-N4 -n4 {do} say x")
-    until(lambda: run.out() == "x\n" * 4, lambda: f"its output: {run.err()}",
-          14)
+    # a name takes 150 s: longer than this waits
+    until(lambda: run.out() == "x\n" * 4, lambda: f"its output: {run.err()}")
     assert agent(c, node) == was
     c.agent(node)       # it answers
     c.root("umount /etc/nsswitch.conf /etc/resolv.conf", host=node)

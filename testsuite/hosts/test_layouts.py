@@ -21,8 +21,10 @@ def test_what_these_hosts_are(hosts):
         # 26.05 makes a group for itself below the unit's
         assert re.search(r":/system.slice/slurmd.service(/slurmd)?$", groups,
                          re.M)
-    for log in hosts.everywhere("cat /var/log/slurm/slurmd.log").values():
-        assert hosts.layout.says in log, log
+    for node in hosts.names:
+        # slurmd writes what its agent says, a moment later
+        hosts.until(lambda: hosts.layout.says in hosts.lab.log(node, "slurmd"),
+                    f"{node}'s log to say {hosts.layout.says}")
 
 
 @pytest.mark.long
@@ -224,7 +226,8 @@ def test_a_stock_system_again(hosts, two):
         hosts.until(lambda: not any(t.strip() for t in hosts.everywhere(
             f"shopt -s nullglob; ls -d {OURS} /dev/null | grep -v null"
             "|| true").values()), "nothing of ours to be left")
-        assert not hosts.lab.pids("ctl", "storm_strober")
+        hosts.until(lambda: not hosts.lab.pids("ctl", "storm_strober"),
+                    "the strober to end")
         for launch in ("slurm", "storm"):
             done = hosts.start(f"srun -pgang -N{NODES} --launch={launch} "
                                "{do} say bye").finish()
