@@ -85,7 +85,7 @@ def gdb(pid, *commands, sysroot="target:"):
         ["gdb", "-nx", "-batch", "-iex", "set auto-load off",
          "-iex", f"set sysroot {sysroot}", "-p", str(pid),
          *[word for line in commands for word in ("-ex", line)]],
-        text=True, capture_output=True, check=False, timeout=60)
+        text=True, capture_output=True, check=False, timeout=300)
     text = done.stdout + done.stderr
     return [line for line in text.splitlines() if line.startswith("$")], text
 

@@ -109,22 +109,30 @@ def signal_agent(lab, host, sig):
 @pytest.mark.every_release
 def test_agent_is_stopped(lab4):
     """Its kernel takes the OPEN, and no answer comes."""
-    args = "-N4 -n4 --bcast=/tmp/app {big} say ran"
-    usual = lab4.srun(args, "slurm").seconds
-    lab4.remove("/tmp/app")
-    with stopped(lab4.lab, "n2"):
-        first = lab4.srun(args)
+    def run(launch):
         lab4.remove("/tmp/app")
-        second = lab4.srun(args)
-    for run in (first, second):
-        assert run.code == 0 and run.out == "ran\n" * 4, str(run)
+        return lab4.srun("-N4 -n4 --bcast=/tmp/app {big} say ran", launch)
+
+    found = []
+    while True:
+        stock = run("slurm")
+        with stopped(lab4.lab, "n2"):
+            first, second = run("storm"), run("storm")
+        found.append([one.seconds for one in (stock, first, second)])
+        usual, *times = found[-1]
+        # before it was 5 s, until slurmd had killed the agent, or OpenTimeout
+        if times[0] < usual + 4 and times[1] < usual + 3:
+            break
+        # others use the machine, too, but not each time
+        assert len(found) < 4, f"by stock, at first, and then: {found}"
+        lab4.lab.wait_agents(lab4.names)
+        lab4.remove(KNOWN, ["login"])
+    for one in (first, second):
+        assert one.code == 0 and one.out == "ran\n" * 4, str(one)
         assert "node n2: its agent gives no answer: it is stopped, or hangs" in \
-            run.err, str(run)
-        assert run.err.count("\n") == 1, str(run)
+            one.err, str(one)
+        assert one.err.count("\n") == 1, str(one)
     assert " s ago; falling back" in second.err, str(second)
-    # before it was 5 s, until slurmd had killed the agent, or OpenTimeout
-    assert first.seconds < usual + 4, f"stock takes {usual:.2f} s: {first}"
-    assert second.seconds < usual + 3, f"stock takes {usual:.2f} s: {second}"
     lab4.lab.wait_agents(lab4.names)
     until(lambda: lab4.srun("-N4 -n4 {do} say ran").steps[0]["fallback"] is None,
           "n2 to be forgotten")
@@ -160,7 +168,9 @@ def test_a_bad_path_is_remembered(lab4):
     argv = lab4.srun_argv(args, "storm")
     with dropped(lab4.lab, *PATHS["in"][:3]):
         first, second = lab4.srun(args), lab4.srun(args)
+        begun = time.monotonic()
         lighter = [lab4.run(argv, env=LOADS) for _ in range(3)]
+        took = time.monotonic() - begun
     for run in (first, second):
         assert run.code == 0 and PATHS["in"][3] in run.err, str(run)
     assert " s ago; falling back" not in first.err, str(first)
@@ -172,7 +182,7 @@ def test_a_bad_path_is_remembered(lab4):
         assert (run.code, run.out) == (0, "ran\n" * 4), run
         assert len(said) == 1 and PATHS["in"][3] in said[0], run
         assert " s ago; falling back" in said[0], run
-    assert sum("/launch_module.so" in run.err for run in lighter) <= 1, \
+    assert sum("/launch_module.so" in run.err for run in lighter) <= 1 + took // 5, \
         "\n".join(map(str, lighter))
     until(lambda: lab4.srun(args).steps[0]["fallback"] is None,
           "n2 to be forgotten")
@@ -206,7 +216,7 @@ def test_an_agent_remembers_for_all(lab4):
                   + ", ".join(f"{run.seconds:.2f}" for run in found))
         for run in (first, *found):
             assert says in run.err, str(run)
-        assert of_another().err == "", "n4 is not forgotten"
+        until(lambda: of_another().err == "", "n4 to be forgotten")
     finally:
         lab4.cancel(job)
 

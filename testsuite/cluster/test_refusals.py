@@ -162,10 +162,10 @@ def test_prolog_fails_on_one_node(request):
 
 def test_credential_expired(request):
     c = lab(request, "expired", conf={"AuthInfo": "cred_expire=5"})
-    begun = time.time()
     both = [held(c, "-N2 -n2 -O --overlap {do} say ran", launch)
             for launch in ("slurm", "storm")]
     # slurmd counts whole seconds of its clock
+    begun = time.time()
     until(lambda: time.time() > begun + 8, "the credentials to expire")
     refused([let_go(one) for one in both], "credential expired")
 
@@ -223,7 +223,7 @@ def test_node_down_in_between(two):
         until(lambda: not two.root(f"squeue -h -j {two.job} -t R,CG")
               .strip(), "the end of the job")
         runs.append(let_go(one))
-        two.lab.wait_idle()     # n2 registers again
+        two.lab.wait_idle(300)  # n2 registers again
         two.job = two.allocate(2)
     compare(*runs)
     assert runs[0].code, str(runs[0])

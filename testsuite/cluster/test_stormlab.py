@@ -9,8 +9,10 @@ import re
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -240,6 +242,8 @@ def devices(of="/dev"):
     found = {}
     for name in os.listdir(of):
         st = os.lstat(f"{of}/{name}")
+        if stat.S_ISDIR(st.st_mode):    # shm changes with each file there
+            continue
         found[name] = (st.st_dev, st.st_ino, st.st_uid, st.st_gid, st.st_mode,
                        st.st_ctime_ns)
     return found
@@ -309,14 +313,19 @@ def test_ctrl_c_arrives_once(lab):
     if pid == 0:
         os.execv(PROGRAM, [PROGRAM, "run", "--name", lab.name, "srun", "-N2",
                            "sleep", "1003"])
-    until(lambda: lab.pids("n2", "sleep"), "no sleep")
-    os.write(terminal, b"\x03")
-    seen = b""
-    while b"running" not in seen:
-        seen += os.read(terminal, 4096)
-    assert seen.count(b"one more within 1 sec to abort") == 1
+    until(lambda: all(lab.pids(n, "sleep") for n in ("n1", "n2")), "no sleep")
+    seen, asked = b"", 0
+    while b": running" not in seen:
+        # On a busy machine srun may hear of its tasks later than this test.
+        time.sleep(2 if asked else 0)
+        os.write(terminal, b"\x03")
+        asked += 1
+        answer = b"one more within 1 sec to abort"
+        while not re.search(b": (running|unknown)", seen.rpartition(answer)[2]) \
+                or seen.count(answer) < asked:
+            seen += os.read(terminal, 4096)
+    assert seen.count(answer) == asked
     assert b"sending Ctrl-C" not in seen
-    asked = 1
     while b"forcing job termination" not in seen:
         # On a busy machine a second can pass: then srun asks again.
         os.write(terminal, b"\x03")
@@ -358,13 +367,17 @@ def first_heard(lab):
 
 
 def test_multicast_on_and_off(lab):
-    assert first_heard(lab) == "multicast"
+    def forwards():
+        # two datagrams from two processors can overtake each other
+        until(lambda: first_heard(lab) == "multicast", "a multicast", timeout=60)
+
+    forwards()
     lab.multicast(False)
     try:
         assert first_heard(lab) == "unicast"
     finally:
         lab.multicast(True)
-    assert first_heard(lab) == "multicast"
+    forwards()
 
 
 def seconds_for_a_transfer(lab):
@@ -484,7 +497,7 @@ def test_end_slurmd_while_a_node_connects(name):
                      lab.run(["scontrol", "show", "config"]).stdout)[1]
     for _ in range(12):
         peer = stop_slurmd(lab, port)
-        assert peer.communicate("connect\n", 20)[0] == "connected\n"
+        assert peer.communicate("connect\n", 120)[0] == "connected\n"
         lab.kill("n1", "slurmd", signal.SIGTERM)
         lab.kill("n1", "slurmd", signal.SIGCONT)
         lab.end("n1", "slurmd", timeout=2)
