@@ -23,7 +23,8 @@ struct check_answer {
  * largest datagram. */
 char *check_verdict(const struct check_answer *a, uint16_t port,
 		    unsigned int mtu);
-/* The same for multicast, if check_verdict() found nothing missing. */
+/* The verdict on multicast to a node, if check_verdict() found nothing missing
+ * on the path to it. */
 char *check_verdict_group(const struct check_answer *a, uint16_t port,
 			  unsigned int mtu);
 

@@ -38,7 +38,7 @@
 
 #define CHILD_LIVED_WELL (5 * STORM_SEC)
 #define CHILD_KILL_LIMIT 2000 /* ms from SIGKILL to the end */
-/* So long between two looks, and the daemon itself stood still. */
+/* If two looks are so far apart, the daemon itself stood still. */
 #define CHILD_LATE (2 * STORM_SEC)
 #define CHILD_LEFT_MAX 8
 

@@ -31,7 +31,7 @@ struct conf_file_calls {
 
 /* Read all lines of a file, also those that follow a wrong one. */
 void conf_file_read(const char *path, const struct conf_file_calls *calls);
-/* The same for a text; name: what places call it. */
+/* Read all lines of a text; name: what places call it. */
 void conf_file_read_text(const char *name, const char *text,
 			 const struct conf_file_calls *calls);
 

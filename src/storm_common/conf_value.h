@@ -12,7 +12,7 @@
 
 /* A decimal number without sign or blanks; *end is set to what follows it. */
 bool conf_parse_digits(const char *s, uint64_t *out, const char **end);
-/* The same, where nothing may follow. */
+/* A decimal number behind which nothing may follow. */
 bool conf_parse_number(const char *s, uint64_t *out);
 /* A number, perhaps with K, M or G (powers of 1024) at the end. */
 bool conf_parse_bytes(const char *s, uint64_t *out);

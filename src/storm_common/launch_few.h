@@ -26,7 +26,7 @@ bool launch_few_surely(const slurm_opt_t *opt);
 /* Say at -v that Slurm launches the step, on so many nodes.  most: "", or "at
  * most ". */
 void launch_few_say(const char *most, uint32_t nodes);
-/* The same after launch_few_surely(), before the step is created. */
+/* Say so after launch_few_surely(), before the step is created. */
 void launch_few_say_surely(const slurm_opt_t *opt);
 
 /* Must the step's timeline be written (STORM_TIMELINE)?  Only STORM's launch

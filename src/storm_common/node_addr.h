@@ -26,7 +26,7 @@ uint32_t node_addr_all(struct storm_node *nodes, uint32_t count, uint16_t port);
 /* Write all addresses that name services have for a node to out, at most max,
  * with port 0.  Returns how many.  May wait for a name service. */
 int node_addrs(const char *name, struct storm_addr *out, int max);
-/* The same for any host. */
+/* As node_addrs(), for a host that need be no node. */
 int host_addrs(const char *host, struct storm_addr *out, int max);
 
 #endif

@@ -103,7 +103,7 @@ struct storm_conf {
  */
 int storm_conf_load(struct storm_conf *out, char **error);
 
-/* The same for the file `path` alone, which must exist. */
+/* As storm_conf_load(), but read the file `path` alone, which must exist. */
 int storm_conf_load_file(const char *path, struct storm_conf *out,
 			 char **error);
 
@@ -114,11 +114,11 @@ enum storm_conf_state {
 };
 
 /*
- * The same for a daemon.  If the present file is wrong, those keys count that
- * storm_conf_keep() saved last in dir, the daemon's own directory.  If it is
- * good, *lines is set to its keys, for storm_conf_keep(), and lines without
- * effect are logged; lines NULL: nothing is logged.  The caller frees *error
- * with xfree().
+ * Load a daemon's configuration.  If the present file is wrong, those keys
+ * count that storm_conf_keep() saved last in dir, the daemon's own directory.
+ * If it is good, *lines is set to its keys, for storm_conf_keep(), and lines
+ * without effect are logged; lines NULL: nothing is logged.  The caller frees
+ * *error with xfree().
  */
 enum storm_conf_state storm_conf_load_kept(const char *dir,
 					   struct storm_conf *out, char **lines,

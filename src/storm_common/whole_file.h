@@ -28,8 +28,8 @@ ssize_t whole_file_read(const char *dir, const char *name, void *buf,
 void whole_file_remove(const char *dir, const char *name);
 
 /*
- * The same with a head that has the length and a checksum.  So a file that was
- * cut off or changed is noticed when it is read.  whole_file_save() returns
+ * Write a file with a head that has the length and a checksum.  So a file that
+ * was cut off or changed is noticed when it is read.  whole_file_save() returns
  * when file and name are on disk.
  */
 int whole_file_save(const char *dir, const char *name, const void *buf,

@@ -61,7 +61,7 @@ struct op {
 	double within;		/* s, simulated; 0: what the time-outs allow */
 	double owner_datagrams, node_datagrams; /* most control sent; 0: any */
 	double model_error;  /* most, as a part of the model's time; 0: any */
-	double rounds_error; /* the same for the model with rounds */
+	double rounds_error; /* most, beside the model with rounds; 0: any */
 	bool succeeds;	     /* any other end is a violation */
 };
 

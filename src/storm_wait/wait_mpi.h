@@ -34,7 +34,7 @@ struct wait_symbol {
  * at the address `caller` uses.  NULL: the library does not have it.  Any
  * thread. */
 void *wait_mpi_find(struct wait_symbol *s, void *caller);
-/* The same; but if the library does not have it, the process ends. */
+/* As wait_mpi_find(), but if the library does not have it, the process ends. */
 void *wait_mpi_need(struct wait_symbol *s, void *caller);
 
 /* Which MPI it is, and those of its constants that are needed.  MPICH stands
@@ -108,7 +108,8 @@ const struct wait_mpi_kind *wait_mpi_kind(void *caller);
 	CALL(Neighbor_alltoallw, Ineighbor_alltoallw, neighbor_alltoallw,      \
 	     ineighbor_alltoallw, 9)
 
-/* The same; a status is the last argument of the blocking call. */
+/* Calls as in WAIT_POSTED, of which the blocking one has a status as its last
+ * argument. */
 #define WAIT_RECEIVED(CALL)               \
 	CALL(Recv, Irecv, recv, irecv, 6) \
 	CALL(Mrecv, Imrecv, mrecv, imrecv, 4)

@@ -18,7 +18,7 @@ static double clock_offset_span(uint64_t a, uint64_t b)
 	return (double) (int64_t) (b - a);
 }
 
-/* The same of differences, without overflow. */
+/* b - a of two differences, without overflow. */
 static double clock_offset_between(int64_t a, int64_t b)
 {
 	return clock_offset_span((uint64_t) a, (uint64_t) b);

@@ -32,7 +32,7 @@
 #define CLOCK_OFFSET_SAMPLES 16		     /* at least so many */
 #define CLOCK_OFFSET_WINDOWS 16
 #define CLOCK_OFFSET_READY 4 /* windows before the first estimate */
-/* So far from the line is a step. */
+/* A sample that is so far from the line shows a clock that was set. */
 #define CLOCK_OFFSET_STEP (200 * STORM_US)
 /* Without a sample for so long, nothing of before counts. */
 #define CLOCK_OFFSET_GAP (10 * STORM_SEC)

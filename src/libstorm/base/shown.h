@@ -20,8 +20,8 @@ struct storm_shown {
  * printable ASCII, becomes \xNN.  text NULL is "". */
 const char *storm_shown(struct storm_shown *out, const char *text);
 
-/* The same as an expression, for an argument of a message.  The text lasts as
- * long as the block around it. */
+/* storm_shown() as an expression, for an argument of a message.  The text lasts
+ * as long as the block around it. */
 #define STORM_SHOWN(text) storm_shown(&(struct storm_shown) { { 0 } }, text)
 
 #endif

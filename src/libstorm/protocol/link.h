@@ -96,7 +96,7 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 			 uint64_t size, uint32_t chunk, const uint64_t *pick,
 			 size_t n, storm_chunk_fn get, void *arg,
 			 const struct storm_addr *to);
-/* The same of the chunks [first, last]. */
+/* As storm_link_send_data(), of the chunks [first, last]. */
 int storm_link_send_run(struct storm_link *l, uint16_t flags, uint64_t op,
 			uint64_t size, uint32_t chunk, uint64_t first,
 			uint64_t last, storm_chunk_fn get, void *arg,

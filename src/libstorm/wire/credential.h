@@ -39,8 +39,8 @@ int storm_credential_encode(uint32_t agent_uid, const void *payload, size_t len,
 int storm_credential_decode(const char *cred, void **payload, size_t *len,
 			    uint32_t *uid, uint32_t *gid);
 
-/* The same, but a credential that expired or was decoded before is accepted.
- * For payloads that name the one occasion for which they are valid. */
+/* Decode also a credential that has expired or was decoded before.  For
+ * payloads that name the one occasion for which they are valid. */
 int storm_credential_decode_stale(const char *cred, void **payload, size_t *len,
 				  uint32_t *uid, uint32_t *gid);
 

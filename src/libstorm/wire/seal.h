@@ -45,8 +45,8 @@ int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 typedef uint8_t *(*storm_place_fn)(void *arg,
 				   const uint8_t head[STORM_DATA_HEADER_LEN],
 				   size_t len);
-/* The same for DATA, of at least a head and the tag.  Unseals the head first,
- * and then the rest to where place() says, which is returned.  NULL: not
+/* Verify and decrypt DATA, at least a head and the tag.  Unseals the head
+ * first, and then the rest to where place() says, which is returned.  NULL: not
  * authentic; then head and that place hold garbage. */
 uint8_t *storm_seal_open_data(struct storm_seal *s,
 			      const uint8_t hdr[STORM_HEADER_LEN],

@@ -51,7 +51,7 @@ struct storm_status {
 	uint64_t version;
 	uint64_t last;	    /* highest op that any node knows */
 	uint64_t op, floor; /* reached by all but those in behind */
-	uint8_t phase;	    /* the same: the least of them */
+	uint8_t phase;	    /* least of all but those in behind */
 	uint8_t flags;
 	uint64_t progress;	       /* bytes written: the least of all */
 	uint64_t cmp;		       /* answered by all but unanswered */

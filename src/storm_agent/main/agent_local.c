@@ -160,7 +160,7 @@ refuse:
 	agent_local_close(a, c);
 }
 
-/* A connection brings one, and ends. */
+/* A connection says that the records of steps have changed, and ends. */
 static void agent_local_steps(struct agent *a, struct agent_conn *c)
 {
 	if (local_end(&frame))
@@ -168,7 +168,7 @@ static void agent_local_steps(struct agent *a, struct agent_conn *c)
 	agent_local_close(a, c);
 }
 
-/* As above: a descriptor of a step. */
+/* A connection brings a descriptor of a step, and ends. */
 static void agent_local_given(struct agent *a, struct agent_conn *c,
 			      enum local_type what)
 {

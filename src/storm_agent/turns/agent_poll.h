@@ -21,8 +21,8 @@ void agent_poll_expect(struct agent *a, uint64_t heard, uint64_t quantum);
 /* A descriptor that becomes readable when a strobe is near; -1: none.  The
  * thread that takes strobes waits for it, too. */
 int agent_poll_fd(const struct agent *a);
-/* It is readable: call serve(arg) again and again until a strobe has come, or
- * is late. */
+/* agent_poll_fd() is readable: call serve(arg) again and again until a strobe
+ * has come, or is late. */
 void agent_poll_wait(struct agent *a, void (*serve)(void *arg), void *arg);
 /* Have the main loop poll, where it takes the strobes.  0, or -1 and errno. */
 int agent_poll_by_main_loop(struct agent *a);

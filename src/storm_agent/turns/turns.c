@@ -15,7 +15,8 @@
 
 /* Wake up so long before a strobe expires, to continue all steps in time. */
 #define WAKE_TIME (15 * STORM_MS)
-/* The same for slurmd, which checks our sign of life at intervals. */
+/* slurmd's guard, which looks at intervals, acts so long before a strobe
+ * expires. */
 #define GUARD_TIME (35 * STORM_MS)
 #define NOBODY UINT32_MAX
 

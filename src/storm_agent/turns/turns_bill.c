@@ -216,7 +216,8 @@ static bool turns_bill_is_first(const struct turns *t,
 	return o == s;
 }
 
-/* The same of what the job owes: a whole turn, or the part that is free. */
+/* The job's steps skip this turn for what the job owes: a whole turn, or the
+ * part that is free. */
 static bool turns_bill_collect_turn(struct turns *t, uint32_t job)
 {
 	uint64_t quantum = turns_zone_quantum(t);

@@ -40,7 +40,7 @@ struct turns_step {
 	uint64_t met; /* when all tasks were at the door */
 	/* Reasons to run outside its turn. */
 	bool granted;		/* root's signal waits: until its slot */
-	uint64_t granted_until; /* the same, if its job is held */
+	uint64_t granted_until; /* until when, if its job is held */
 	bool traced;
 	bool attaching;	   /* a debugger waits, and its job is held */
 	uint64_t attached; /* since when */

@@ -146,12 +146,12 @@ void storm_sim_queue(struct storm_sim *sim, uint32_t node, uint64_t until);
  * wait.  The id conf.nodes is the owner. */
 void storm_sim_cut(struct storm_sim *sim, const struct storm_idset *from,
 		   const struct storm_idset *to, uint64_t ns);
-/* The same for datagrams longer than `above` bytes, which is not 0; streams
- * pass. */
+/* For ns no datagram longer than `above` bytes, which is not 0, passes from
+ * `from` to `to`.  Streams pass. */
 void storm_sim_filter(struct storm_sim *sim, const struct storm_idset *from,
 		      const struct storm_idset *to, size_t above, uint64_t ns);
-/* The same for long datagrams to a single node; those to a group pass, and
- * streams. */
+/* For ns no such long datagram passes that is for a single node.  Those to a
+ * group pass, and streams. */
 void storm_sim_filter_single(struct storm_sim *sim,
 			     const struct storm_idset *from,
 			     const struct storm_idset *to, size_t above,

@@ -237,8 +237,8 @@ int storm_nm_own_set(struct storm_nm *nm, uint64_t session,
  */
 bool storm_nm_gate(struct storm_nm *nm, uint64_t session,
 		   struct storm_gate *out);
-/* That thread has taken `count` strobes since the last call; the last one has
- * this number, and came at `at` (monotonic ns). */
+/* The thread that has the gate has taken `count` strobes since the last call.
+ * The last one has this number, and came at `at` (monotonic ns). */
 void storm_nm_strobed(struct storm_nm *nm, uint64_t session, uint64_t count,
 		      uint64_t number, uint64_t at);
 

@@ -56,8 +56,8 @@ int storm_owner_open(struct storm_owner *o, uint64_t now);
 int storm_owner_xfer(struct storm_owner *o, const struct storm_idset *P,
 		     const struct storm_target *to, const void *buf,
 		     uint64_t len, void *token, uint64_t now);
-/* The same with bytes that are fetched when they are sent, and once more if
- * they are lost. */
+/* Queue a transfer of bytes that are fetched when they are sent, and once more
+ * if they are lost. */
 int storm_owner_xfer_from(struct storm_owner *o, const struct storm_idset *P,
 			  const struct storm_target *to,
 			  const struct storm_bytes *from, uint64_t len,

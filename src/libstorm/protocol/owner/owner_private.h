@@ -273,7 +273,7 @@ void owner_cast_body_relay(struct storm_owner *o, uint64_t op,
  * parts. */
 void owner_cast_state_to(struct storm_owner *o, uint8_t flags, bool relay,
 			 const struct storm_addr *to, size_t n);
-/* The same, to all. */
+/* Send a new version of the state, with the excluded nodes, to all. */
 void owner_cast_state_whole(struct storm_owner *o);
 /* Do the excluded nodes go in parts, as they are too many for the state?  */
 bool owner_cast_in_parts(const struct storm_owner *o);

@@ -19,7 +19,7 @@
 #include "src/libstorm/base/minmax.h"
 
 #define GATHER (4 * STORM_MS)	   /* what others lack, too */
-#define GATHER_LAST (1 * STORM_MS) /* the same, while nothing else is sent */
+#define GATHER_LAST (1 * STORM_MS) /* while nothing else is sent */
 #define AGAIN_AFTER (3 * STORM_MS)
 #define FEW OWNER_AGAIN_MAX /* chunks, which may go twice */
 #define VAIN_AFTER (300 * STORM_MS)

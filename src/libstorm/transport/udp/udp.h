@@ -61,7 +61,7 @@ void storm_udp_fragments(struct storm_udp *u);
 void storm_udp_drop(struct storm_udp *u, uint32_t ppm, uint64_t seed);
 
 void storm_udp_stats(const struct storm_udp *u, struct storm_udp_stats *out);
-/* The same as a member of a JSON object: "udp": { ... } */
+/* Write the counters as a member of a JSON object: "udp": { ... } */
 void storm_udp_counters(const struct storm_udp *u, char *buf, size_t size);
 
 #endif

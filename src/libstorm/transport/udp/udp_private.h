@@ -248,7 +248,7 @@ void storm_udp_receive(struct storm_udp *u, int fd, bool group);
 /* udp_strobe.c */
 extern const struct storm_strobe_ops storm_udp_strobe_ops;
 void storm_udp_strobe_close(struct storm_udp *u);
-/* Its counters, to be added to those of the other sockets. */
+/* Add the counters of the socket for strobes to those of the other sockets. */
 void storm_udp_strobe_count(const struct storm_udp *u,
 			    struct storm_udp_stats *out);
 void storm_udp_strobe_drop(struct storm_udp *u, uint32_t ppm, uint64_t seed);

@@ -63,8 +63,8 @@ int storm_verbs_fd(const struct storm_verbs *v);
 void storm_verbs_poll(struct storm_verbs *v);
 void storm_verbs_stats(const struct storm_verbs *v,
 		       struct storm_verbs_stats *out);
-/* The same of the strobe rail, whose traffic is not in the above.  False: there
- * is no strobe rail. */
+/* Counters of the strobe rail, whose traffic storm_verbs_stats() leaves out.
+ * False: there is no strobe rail. */
 bool storm_verbs_strobe_stats(const struct storm_verbs *v,
 			      struct storm_verbs_stats *out);
 

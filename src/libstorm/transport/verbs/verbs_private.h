@@ -275,11 +275,10 @@ void storm_verbs_hello(const struct storm_verbs *v,
 /* The peer with this address; looks it up if that is due.  NULL: no memory. */
 struct verbs_peer *storm_verbs_peer(struct storm_verbs *v,
 				    const struct storm_addr *to);
-/* The same without a look-up.  NULL: it is not known. */
+/* The peer with this address, without a look-up.  NULL: it is not known. */
 struct verbs_peer *storm_verbs_peer_find(struct storm_verbs *v,
 					 const struct storm_addr *to);
-/* The same for a peer with the address to that is looked up at the address
- * at. */
+/* The peer with the address `to`, which is looked up at the address `at`. */
 struct verbs_peer *storm_verbs_peer_at(struct storm_verbs *v,
 				       const struct storm_addr *to,
 				       const struct storm_addr *at);

@@ -24,7 +24,7 @@ struct step_addrs {
  * count is 0. */
 void step_addrs_of_step(struct step_addrs *out,
 			const job_step_create_response_msg_t *resp);
-/* The same for nodes of a job.  Asks slurmctld if it must. */
+/* Set *out to the addresses of a job's nodes.  Asks slurmctld if it must. */
 void step_addrs_of_nodes(struct step_addrs *out, const char *nodelist);
 void step_addrs_add(struct step_addrs *out, const char *name,
 		    const struct storm_addr *addr);

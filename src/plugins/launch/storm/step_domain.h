@@ -83,8 +83,8 @@ void step_domain_keep(const struct step_domain *sd,
 /* Why Slurm serves a command for these nodes: text that names a path that
  * failed some minutes ago, and when (xfree).  NULL: none is known. */
 char *step_domain_known(const struct step_domain *sd);
-/* The same for nodes in Slurm's form, without a domain.  NULL also if it is
- * time to try the paths again. */
+/* As step_domain_known(), for nodes in Slurm's form, without a domain.  NULL
+ * also if it is time to try the paths again. */
 char *step_domain_goes_round(const char *nodelist,
 			     const struct storm_settings *set);
 

@@ -48,7 +48,7 @@ struct node_share {
 	bool loose;	 /* held jobs are not known to stand there */
 	int64_t out;	/* since when (s, wall clock) it is out; 0: it is not */
 	uint32_t lacks; /* if out: as in struct strober_outside */
-	bool deaf;	/* the same */
+	bool deaf;	/* if out: as there */
 };
 
 struct shares {
