@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """The Debian packages on bare hosts: see README."""
+import os
 import re
 import shutil
 import subprocess
@@ -153,6 +154,32 @@ def test_install(hosts, debs, tmp_path):
     assert "the same here: libslurmfull.so" in said, said
     for page in ("storm.7", "storm_agent.8", "stormlab.1"):
         assert list(hosts.root.glob(f"usr/share/man/man?/{page}.gz")), page
+
+
+def test_example(hosts):
+    """What libstorm-dev has is enough to build its example, which runs with libstorm0."""
+    if not shutil.which("gcc") or not shutil.which("pkg-config"):
+        pytest.skip("SKIP: install the packages gcc and pkg-config")
+    root, program = hosts.root, hosts.root / "usr/local/bin/storm_tour"
+    pc, = root.glob("usr/lib/*/pkgconfig/libstorm.pc")
+    flags = subprocess.run(
+        ["pkg-config", "--cflags", "--libs", "libstorm"], check=True, text=True,
+        capture_output=True, env={
+            **os.environ, "PKG_CONFIG_LIBDIR": str(pc.parent),
+            "PKG_CONFIG_SYSROOT_DIR": str(root), "PKG_CONFIG_ALLOW_SYSTEM_CFLAGS": "1",
+            "PKG_CONFIG_ALLOW_SYSTEM_LIBS": "1"}).stdout.split()
+    # libstorm's own libraries are there, and may be of a later Debian than this machine
+    done = subprocess.run(
+        ["gcc", root / "usr/share/doc/libstorm-dev/examples/storm_tour.c", "-o", program,
+         *flags, "-Wl,--allow-shlib-undefined"], text=True, capture_output=True,
+        check=False)
+    assert done.returncode == 0, done.stderr
+    try:
+        said = hosts.run("ctl", ["/usr/local/bin/storm_tour"], "user").stdout
+    finally:
+        program.unlink()
+    assert said.count("in phase 2, with the file\n") == 4, said
+    assert "owner: done\n" in said, said
 
 
 def aborts(hosts):
