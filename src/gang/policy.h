@@ -13,8 +13,8 @@
  *   storm.conf(5), storm-gang(7), gang-scheduling.md and NEWS;
  * - try it on a thousand nodes: test_gang_mix --policy WORD;
  * - add the word where tests and benches have lists of their own:
- *   test_storm_conf.c, test_mixes.py, test_kills.py, seeds.c of the fuzzer,
- *   benches/kills.py, benches/policy.py.
+ *   test_storm_conf.c, mixes and test_mixes.py, test_kills.py, test_layouts.py,
+ *   seeds.c of the fuzzer; kills.py, policy.py and switch.py of the benches.
  * It may give any answer that the comments below allow: matrix and rota see to
  * it that no two jobs have a column at once.
  *
