@@ -424,7 +424,7 @@ class Machines:
 
     # -- power ----------------------------------------------------------------
 
-    def boot(self, which=None, timeout=180):
+    def boot(self, which=None, timeout=SECONDS):
         """Switch on these machines (default: all), and wait until they accept
         commands."""
         which = range(self.count) if which is None else which
@@ -529,7 +529,7 @@ class Machines:
         self.lines[i].sendall(f"run {self.number} {files}\n".encode())
         return c
 
-    def wait(self, commands, timeout=120):
+    def wait(self, commands, timeout=SECONDS):
         """Wait until all commands have ended. Returns whether they have."""
         end = time.monotonic() + timeout
         while any(c.code is None for c in commands):
@@ -537,7 +537,7 @@ class Machines:
                 return False
         return True
 
-    def run(self, words, where=None, timeout=120):
+    def run(self, words, where=None, timeout=SECONDS):
         """Run a command on these machines (default: all) at once. Returns the
         finished commands."""
         where = range(self.count) if where is None else where
@@ -626,7 +626,7 @@ class Here:
                 stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         return c
 
-    def wait(self, commands, timeout=120):
+    def wait(self, commands, timeout=SECONDS):
         end = time.monotonic() + timeout
         for c in commands:
             try:
@@ -636,7 +636,7 @@ class Here:
                 return False
         return True
 
-    def run(self, words, where=(0,), timeout=120):
+    def run(self, words, where=(0,), timeout=SECONDS):
         c = self.start(0, words)
         assert self.wait([c], timeout), f"not done after {timeout} s: {c}"
         return [c]

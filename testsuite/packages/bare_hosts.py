@@ -263,9 +263,24 @@ class Hosts(Root):
             self.there(name, argv, user), env=ENV, stdin=subprocess.DEVNULL, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
+    @staticmethod
+    def srun_argv(*args):
+        return ["srun", "-D/tmp", "-N2", "-n2", *args]
+
     def srun(self, *args):
-        return self.run("ctl", ["srun", "-D/tmp", "-N2", "-n2", *args], "user",
-                        check=False)
+        return self.run("ctl", self.srun_argv(*args), "user", check=False)
+
+    def launches(self, *argv):
+        """A user's command launches a step on both nodes by STORM, and after some tries
+        by multicast: a busy machine does not carry one within MulticastTimeout each
+        time."""
+        def by_multicast():
+            done = self.run("ctl", argv, "user", check=False)
+            assert sorted(done.stdout.split()) == ["n1", "n2"], done
+            how = re.search(r"storm: launches StepId=\S+ on 2 nodes, (.*)", done.stderr)
+            assert how and "falling back" not in done.stderr, done.stderr
+            return how[1] == "by multicast"
+        until(by_multicast, "a launch by multicast")
 
     def start(self, name, daemon):
         done = self.run(name, [daemon] + (["-N", name] if daemon == "slurmd"

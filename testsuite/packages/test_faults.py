@@ -24,7 +24,8 @@ from test_packages import install, jobs
 
 pytestmark = pytest.mark.long
 
-STORM_CONF = "LaunchNodes=2\nQuantum=50\n"
+#: a busy machine may take longer for a multicast than the default
+STORM_CONF = "LaunchNodes=2\nQuantum=50\nMulticastTimeout=2s\n"
 #: srun's memory of nodes that it could not reach
 KNOWN = "rm -rf /tmp/slurm-storm-*"
 #: seconds that a step may need more than by stock Slurm, on a busy machine
@@ -315,7 +316,7 @@ def installed(hosts, debs, tmp_path_factory):
     yield hosts
     hosts.run("ctl", ["scancel", "-u", "user"])
     for run in runs:
-        run.communicate(timeout=60)
+        run.communicate(timeout=120)
 
 
 @pytest.fixture(scope="module")

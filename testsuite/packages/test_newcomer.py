@@ -87,11 +87,7 @@ def test_there(hosts, built):
     assert restart == "systemctl restart slurmd"
     hosts.restart_nodes()
     hosts.serve()
-    srun = commands()[2][0].split()
-    done = hosts.run("ctl", srun, "user", check=False)
-    assert sorted(done.stdout.split()) == ["n1", "n2"], done
-    assert re.search(r"storm: launches StepId=\S+ on 2 nodes, by multicast",
-                     done.stderr), done.stderr
+    hosts.launches(*commands()[2][0].split())
     conf = [p for p in hosts.changes(hosts.before) if p.startswith("etc/slurm/")]
     assert sorted(conf) == ["etc/slurm/plugstack.conf.d/storm.conf",
                             "etc/slurm/storm-plugstack.conf"], conf
