@@ -117,11 +117,13 @@ def lab(accounted):
     until(lambda: not command(accounted, "squeue", "-h"), "all jobs to end")
 
 
-def had(lab, job):
-    """s, from SystemComment"""
-    found = re.search(r"storm:\S*,had=([\d.]+)s", command(
-        lab, "scontrol", "-o", "show", "job", job))
-    return float(found[1])
+def had(lab, *jobs):
+    """s, from SystemComment, of all jobs at one moment; None: no word yet"""
+    text = command(lab, "scontrol", "-o", "show", "job")
+    found = dict(re.findall(r"(?m)^JobId=(\d+) .*storm:\S*,had=([\d.]+)s", text))
+    if all(str(job) in found for job in jobs):
+        return [float(found[str(job)]) for job in jobs]
+    return None
 
 
 def test_sacct_has_the_account(lab):
@@ -133,7 +135,7 @@ def test_sacct_has_the_account(lab):
         return re.search(r"storm:turns=\S*,had=([\d.]+)s,\S*", command(
             lab, "sacct", "-n", "-P", "-X", "-j", job, "-o", "AdminComment"))
 
-    until(lambda: all(had(lab, j) > 0.1 for j in jobs), "time to be had")
+    until(lambda: min(had(lab, *jobs) or [0]) > 0.1, "time to be had")
     command(lab, "scontrol", "update", f"JobId={jobs[1]}",
             "AdminComment=paid")
     until(lambda: "AdminComment=paid storm:" in command(
@@ -151,17 +153,20 @@ def test_sacct_has_the_account(lab):
     for job in jobs:
         until(lambda: word(job), lambda: f"sacct to have {job}'s word: "
               + command(lab, "sacct", "-P", "-j", job, "-o", "all"))
-        assert 0.1 < float(word(job)[1]) <= had(lab, job) + 0.1
+        assert 0.1 < float(word(job)[1]) <= had(lab, job)[0] + 0.1
     assert "paid storm:" in command(lab, "sacct", "-n", "-P", "-X", "-j",
                                     jobs[1], "-o", "AdminComment")
 
 
 def gained(lab, jobs, least):
     """What each job has had, in s, until the last of them has had so much."""
-    before = [had(lab, j) for j in jobs]
-    until(lambda: had(lab, jobs[-1]) >= before[-1] + least,
-          f"job {jobs[-1]} to have {least} s")
-    return [had(lab, j) - b for j, b in zip(jobs, before)]
+    before = until(lambda: had(lab, *jobs), "words of all jobs")
+
+    def enough():
+        now = [n - b for n, b in zip(had(lab, *jobs), before)]
+        return now[-1] >= least and now
+
+    return until(enough, f"job {jobs[-1]} to have {least} s")
 
 
 def test_turns_by_weight(lab):

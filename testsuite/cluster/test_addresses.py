@@ -285,10 +285,11 @@ def test_user_cannot_say_where_a_node_is(cloud):
     assert "liar: signed" in run.err, str(run)
     assert re.search(r"node n3: n\S+ does not find it at storm port "
                      rf"{CLOUD}:8383: .* falling back", run.err), str(run)
-    logs = [cloud.lab.log(n, "slurmd") for n in cloud.names]
-    assert any("that slurmctld has not signed" in log for log in logs), logs
-    assert any(f"gives {CLOUD} port 8383 as the address of node n3" in log
-               for log in logs), logs
+    for words in ("that slurmctld has not signed",
+                  f"gives {CLOUD} port 8383 as the address of node n3"):
+        until(lambda w=words: any(w in cloud.lab.log(n, "slurmd")
+                                  for n in cloud.names),
+              f"an agent to say {words!r}")
     cloud.clean()
 
 

@@ -22,8 +22,8 @@ def test_bound_and_awake():
         runs = [with_one.begin("{do} block") for _ in range(2)]
         with_one.alternate()
         for node in with_one.names:
-            for agent in with_one.lab.pids(node, "storm_agent"):
-                assert os.sched_getaffinity(agent) == {cpu}
+            agent, = with_one.lab.pids(node, "agent")
+            assert os.sched_getaffinity(agent) == {cpu}
             until(lambda n=node: with_one.agent(n, "gang_awake"),
                   f"{node} to wait for a strobe awake")
         assert all(r.running() for r in runs)

@@ -147,7 +147,7 @@ def test_busy_down_and_without_slurmctld(lab):
         lab.restart("ctl", "slurmctld")
         set_down(lab, "n2", "resume")
         job.send_signal(signal.SIGKILL)
-        job.wait(30)
+        job.wait(120)
         lab.run(["scancel", "-u", "user"], cwd="/")
 
 
@@ -187,7 +187,7 @@ def test_slurmd_from_before_the_installation(lab):
     finally:
         old.stdin.close()
         old.stdout.close()
-        old.wait(30)
+        old.wait(120)
         lab.restart("n2", "slurmd")
     lab.wait_agents(["n2"])
 
@@ -256,13 +256,19 @@ def test_reset_and_asked_again(lab):
 
 def test_audit(lab):
     """All that one check opens is one line of the agent's log, with its name."""
+    since = len(lab.log("n3", "slurmd"))
     lab.kill("n3", "agent")
-    until(lambda: asked(lab) == {}, "another agent")
+
+    def log():
+        """What the agent has said, as slurmd hands it on later."""
+        return lab.log("n3", "slurmd")[since:].partition("serves node")[2]
+
+    until(lambda: log() and asked(lab) == {}, "another agent")
     asked(lab)
-    log = lab.log("n3", "slurmd").rsplit("serves node", 1)[1]
     address = lab.run(["getent", "hosts", "login"], cwd="/").stdout.split()[0]
-    lines = [line for line in log.splitlines()
-             if f"audit: OPEN by uid 0 at {address}" in line]
+    lines = until(lambda: [line for line in log().splitlines()
+                           if f"audit: OPEN by uid 0 at {address}" in line],
+                  "the agent's line")
     assert len(lines) == 1 and lines[0].endswith(
         f"audit: OPEN by uid 0 at {address} for storm check on 1 nodes: accepted"), \
         lines
@@ -357,13 +363,13 @@ def test_no_turns_there(lab):
     resize("$(df -k --output=used /run | tail -n 1 | tr -d ' ')k")
     try:
         lab.kill("n2", "agent")
-        until(is_told, "the reason in storm check's lines", 60, 0.2)
+        until(is_told, "the reason in storm check's lines", interval=0.2)
         only(check(lab, host="n2"), "/run/slurm-storm (the agent's own files) has ")
     finally:
         lab.run(["rm", "-f", "/run/full"], host="n2", cwd="/")
         resize("50%")
     until(lambda: not lab.run([CHECK, "check", "-q", "-w", "n2"], host="login",
-                              cwd="/").stdout, "the reason to go", 60, 0.2)
+                              cwd="/").stdout, "the reason to go", interval=0.2)
 
 
 @pytest.mark.parametrize("line, parts", [
@@ -525,7 +531,7 @@ def test_port_is_taken(lab):
     finally:
         one.stdin.close()
         one.stdout.close()
-        one.wait(30)
+        one.wait(120)
 
 
 def test_munged_does_not_run(lab):

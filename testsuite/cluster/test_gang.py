@@ -14,7 +14,7 @@ import pytest
 
 import gang_tests
 from conftest import make, need_cgroup2
-from gang import NODES, Gang
+from gang import NODES, Gang, groups_below
 from gang_tests import *  # noqa: F401, F403
 from harness import EPILOG, HERE, LONG, until
 from lab.host import REAL_TIME, daemon_command
@@ -82,9 +82,9 @@ def groups_left(c):
 
 def processes(group):
     found = ""
-    for path in pathlib.Path(group).rglob("cgroup.procs"):
+    for path in groups_below(group, "cgroup.procs"):
         with contextlib.suppress(OSError):      # it has just gone
-            found += path.read_text()
+            found += (path / "cgroup.procs").read_text()
     return found
 
 
@@ -203,18 +203,26 @@ def test_no_inotify_instance_is_left(gang):
         lab.wait_idle()
 
 
+def threads(pid):
+    """[(name, scheduling policy)] of a process's threads"""
+    found = []
+    for t in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(OSError):      # it has just ended
+            policy = os.sched_getscheduler(int(t)) & ~os.SCHED_RESET_ON_FORK
+            name = pathlib.Path(f"/proc/{pid}/task/{t}/comm").read_text()
+            found.append((name.strip(), policy))
+    return found
+
+
 def policies(pid):
     """The scheduling policies of a process's threads."""
-    return {os.sched_getscheduler(int(t)) & ~os.SCHED_RESET_ON_FORK
-            for t in os.listdir(f"/proc/{pid}/task")}
+    return {policy for _, policy in threads(pid)}
 
 
 def real_time(pid):
     """The names of a process's threads with a real-time priority."""
-    return [pathlib.Path(f"/proc/{pid}/task/{t}/comm").read_text().strip()
-            for t in os.listdir(f"/proc/{pid}/task")
-            if os.sched_getscheduler(int(t)) & ~os.SCHED_RESET_ON_FORK ==
-            os.SCHED_FIFO]
+    return [name for name, policy in threads(pid)
+            if policy == os.SCHED_FIFO]
 
 
 def locked(pid):
