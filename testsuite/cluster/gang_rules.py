@@ -13,22 +13,27 @@ happened meanwhile.
 	between nodes	one strobe names one slot, and one map is the same
 
 No rule depends on how long a thing took, with one exception: a step that begins
-cannot be stopped for a while, which is counted in slots.
+cannot be stopped for a while, which is counted in slots, and is some seconds at
+least: a busy machine begins a step no sooner because slots are short.
 """
 import collections
 
 #: reasons for which jobs run out of turn; "starting" has a limit of its own
 REASONS = ("signal", "script", "debugger")
 SHOWN = 3
+#: ns in which a step may begin
+YOUNG = 5_000_000_000
 
 
 class Step:
-    def __init__(self, script):
+    def __init__(self, script, at):
         self.script = script
+        self.begun = at
         self.stands = False
         self.why = "starting"       # it runs
         self.age = 0                # slots since the trace was complete
         self.outside = 0            # slots in which no map had its job
+        self.told = False           # that they are too many
 
 
 class NodeTrace:
@@ -36,9 +41,10 @@ class NodeTrace:
     violations."""
 
     def __init__(self, node, trace, cores, free, grace, since,
-                 yields=False):
+                 yields=False, young=YOUNG):
         self.node, self.cores, self.free = node, cores, free
-        self.grace, self.yields = grace, yields
+        self.grace, self.yields, self.young = grace, yields, young
+        self.at = 0                 # of the latest event
         self.faults = []
         self.maps = {}              # version: {job: slots as bits}
         self.rows = {}              # version: number of slots
@@ -110,20 +116,27 @@ class NodeTrace:
         elif turn is False and not step.script:
             # a turn that is paid with goes to others
             excused = step.why in REASONS or \
-                step.why == "starting" and step.age < self.grace or \
+                step.why == "starting" and self.begins(step, step.age) or \
                 not self.is_held(key[0]) and (
                     step.why == "fills" or self.paid)
             self.expect(excused, e, f"{key} runs out of its turn, slot "
                         f"{self.now}, why {step.why}")
         if turn is None and not self.is_free(key[0]):
             step.outside += 1
-            self.expect(step.outside != self.grace, e, f"{key}: its job is in "
-                        f"no map for {self.grace} slots")
+            if not step.told and not self.begins(step, step.outside):
+                step.told = True
+                self.expect(False, e, f"{key}: its job is in no map for "
+                            f"{step.outside} slots")
         step.age += 1
+
+    def begins(self, step, slots):
+        """Whether a step may still be about to begin."""
+        return slots < self.grace or self.at < step.begun + self.young
 
     # -- events -----------------------------------------------------------------
 
     def event(self, e):
+        self.at = e["at"]
         if e["what"] in ("slot", "missed"):
             self.settled(e)
         handler = getattr(self, "on_" + e["what"], None)
@@ -224,7 +237,7 @@ class NodeTrace:
         if key in self.twins or self.steps.pop(key, None):
             self.twins[key] = self.twins.get(key, 1) + 1
         else:
-            self.steps[key] = Step(e["b"])
+            self.steps[key] = Step(e["b"], e["at"])
 
     def on_stop(self, e):
         if self.named(e) in self.twins:
@@ -238,7 +251,7 @@ class NodeTrace:
         that lacks its begin."""
         key = self.named(e)
         if self.partial and key not in self.steps:
-            self.steps[key] = Step(script=False)
+            self.steps[key] = Step(script=False, at=self.at)
             self.steps[key].stands = stands
         return self.steps.get(key)
 
@@ -308,15 +321,16 @@ def skews(nodes):
     return sorted(max(v) - min(v) for v in at.values() if len(v) > 1)
 
 
-def judge(traces, cores=None, free=(), grace=250, since=None, yields=False):
+def judge(traces, cores=None, free=(), grace=250, since=None, yields=False,
+          young=YOUNG):
     """Check {node: its trace}. Returns the NodeTraces and the violations.
     cores: {node: {job: [set of cores that it had there, ...]}}; free: jobs
     that may have steps while no map has them, because Slurm suspends or ends
-    them (None: any); grace: slots after which a step that begins is complete,
-    and its job in a map; since: {node: number of the event with which its trace
+    them (None: any); grace, young: slots and ns after which a step that begins is
+    complete, and its job in a map; since: {node: number of the event with which its trace
     begins, if the ring still had it} (0); yields: steps that run may give way."""
     nodes = [NodeTrace(n, t, (cores or {}).get(n, {}), free, grace,
-                       (since or {}).get(n, 0), yields)
+                       (since or {}).get(n, 0), yields, young)
              for n, t in traces.items()]
     faults = [f for t in nodes for f in t.faults[:SHOWN]]
     return nodes, faults + between(nodes)[:SHOWN]

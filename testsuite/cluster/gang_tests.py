@@ -27,12 +27,16 @@ def two(gang):
 
 
 def finish(cluster):
-    """Two jobs that compute for some turns and then end."""
+    """Two jobs that compute for some turns, at the same time, and then end."""
     ms = max(1500, 10 * cluster.quantum)
-    runs = [cluster.begin(f"{{do}} spin {ms} say bye") for _ in range(2)]
-    cluster.until(lambda: len(cluster.jobs()) == 2 or
+    runs = [cluster.begin("{do} touch {dir}/up.%t wait {dir}/go "
+                          f"spin {ms} say bye") for _ in range(2)]
+    cluster.until(lambda: all((r.dir / f"up.{i}").exists() for r in runs
+                              for i in range(NODES)) or
                   not all(r.running() for r in runs), "two jobs")
     jobs = set(cluster.jobs())
+    for run in runs:
+        (run.dir / "go").touch()
     for run in runs:
         done = run.finish()
         assert done.code == 0, str(done)
@@ -77,9 +81,15 @@ def test_mpi(gang):
 def test_batch_scripts_with_steps(gang):
     ms = max(300, 10 * gang.quantum)
     script = ("#!/bin/sh\nsrun --launch=storm /home/user/bin/taskdo spin 300 "
-              f"say step\n/home/user/bin/taskdo spin {ms} say script\n")
+              f"say step\n/home/user/bin/taskdo touch up wait go spin {ms} "
+              "say script\n")
     runs = [gang.start(f"sbatch -W -Q -pgang -N{NODES} -o {{dir}}/out script",
                        given={"script": script}) for _ in range(2)]
+    # scripts that run at the same time stop each other
+    gang.until(lambda: all((r.dir / "up").exists() for r in runs) or
+               not all(r.running() for r in runs), "both steps to be over")
+    for run in runs:
+        (run.dir / "go").touch()
     for run in runs:
         done = run.finish()
         assert done.code == 0, str(done)

@@ -18,7 +18,7 @@ import gang_rules
 import mix_plan
 from harness import LabError, chosen
 
-LIMIT = 120             # seconds for one mix
+LIMIT = 400             # seconds for one mix
 POLL = 0.25
 ENDED = {"COMPLETED", "CANCELLED", "FAILED", "NODE_FAIL", "TIMEOUT",
          "BOOT_FAIL", "OUT_OF_MEMORY", "DEADLINE", "PREEMPTED"}

@@ -123,12 +123,17 @@ def test_another_session_does_not_help(gang, leave):
                    if step.startswith(f"{job}."))
 
     def stood():
+        since = gang.mark("n1")
         if not stands():
             return None
         beside, before = cpu_time(other), cpu_time(left)
         until(lambda: cpu_time(other) > beside + 40 or not stands(),
               "the other one to compute")
-        return stands() and (before, cpu_time(left))
+        # and it has not had a turn meanwhile
+        after = cpu_time(left)
+        return stands() and not [
+            e for e in gang.trace("n1", since)
+            if e["what"] == "continue" and e["job"] == job] and (before, after)
 
     try:
         before, after = until(stood, "its turn to be over")

@@ -81,7 +81,7 @@ def good():
 def faults_of(trace, cores=((1, {0}), (2, {0}))):
     return gang_rules.judge(
         {"n1": trace}, {"n1": {job: [set] for job, set in cores}},
-        grace=3)[1]
+        grace=3, young=0)[1]
 
 
 def find(trace, what, nth=0):
