@@ -11,7 +11,7 @@ import contextlib
 import os
 
 from .sysdep import CLONE_NEWCGROUP, MS_NODEV, MS_NOEXEC, MS_NOSUID, mount, \
-    unshare
+    unshare, wait_for
 
 
 def wanted(conf):
@@ -120,9 +120,14 @@ def _rmdirs(top, ignored):
 
 
 def remove(tops):
-    """Remove the groups. All processes in them must have ended."""
+    """Remove the groups. All processes in them must have ended; the kernel may
+    find a group busy a little longer."""
+    def gone(top):
+        _rmdirs(top, OSError)
+        return not os.path.exists(top)
+
     for top in tops:
-        _rmdirs(top, FileNotFoundError)
+        wait_for(lambda t=top: gone(t), 60, f"control group {top} stays")
 
 
 def idle_trees():

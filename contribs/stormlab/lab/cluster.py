@@ -419,11 +419,7 @@ class Lab:
         for base in base_dirs():
             path = f"{base}/{self.name}"
             try:
-                os.makedirs(base, mode=0o755, exist_ok=True)
-                if os.stat(base).st_uid != 0:
-                    raise LabError(f"{base} does not belong to root; remove "
-                                   "it or set STORMLAB_DIR")
-                os.mkdir(path, 0o755)
+                _make_below(base, path)
                 return path
             except FileExistsError:
                 raise LabError(f"another stormlab process is starting lab "
@@ -975,6 +971,18 @@ class Lab:
             raise LabError(f"{host}: {done.stderr.strip()}")
 
 
+def _make_below(base, path):
+    while True:
+        os.makedirs(base, mode=0o755, exist_ok=True)
+        # The last of the other labs, which goes just now, removes the base.
+        with contextlib.suppress(FileNotFoundError):
+            if os.stat(base).st_uid != 0:
+                raise LabError(f"{base} does not belong to root; remove it or "
+                               "set STORMLAB_DIR")
+            os.mkdir(path, 0o755)
+            return
+
+
 def _ends(pid, started, timeout, again):
     """Whether a process ends by SIGTERM, which it gets every so many seconds."""
     deadline = time.monotonic() + timeout
@@ -1004,7 +1012,7 @@ def all_labs():
     """Every lab that has a directory, including dead ones."""
     names = []
     for base in base_dirs():
-        if os.path.isdir(base):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             names += [n for n in sorted(os.listdir(base))
                       if os.path.isdir(f"{base}/{n}") and NAME.fullmatch(n)]
     return [Lab(n) for n in dict.fromkeys(names)]
