@@ -32,7 +32,7 @@ static struct {
 	} file[FILES_MAX]; /* a ring */
 	size_t files;
 	time_t looked;
-} h = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} helper = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static const char *freezer_helper_name(const char *path)
 {
@@ -43,10 +43,10 @@ static const char *freezer_helper_name(const char *path)
 
 static bool freezer_helper_knows(const struct stat *st, const char *name)
 {
-	for (size_t i = 0; i < FILES_MAX && i < h.files; i++)
-		if (h.file[i].dev == st->st_dev &&
-		    h.file[i].ino == st->st_ino &&
-		    !strcmp(h.file[i].name, name))
+	for (size_t i = 0; i < FILES_MAX && i < helper.files; i++)
+		if (helper.file[i].dev == st->st_dev &&
+		    helper.file[i].ino == st->st_ino &&
+		    !strcmp(helper.file[i].name, name))
 			return true;
 	return false;
 }
@@ -61,18 +61,18 @@ static void freezer_helper_look_at(const char *path)
 	if (stat(path, &st) || !S_ISREG(st.st_mode) || st.st_uid ||
 	    st.st_mode & (S_IWGRP | S_IWOTH) || freezer_helper_knows(&st, name))
 		return;
-	i = h.files++ % FILES_MAX;
-	snprintf(h.file[i].name, sizeof(h.file[i].name), "%s", name);
-	h.file[i].dev = st.st_dev;
-	h.file[i].ino = st.st_ino;
+	i = helper.files++ % FILES_MAX;
+	snprintf(helper.file[i].name, sizeof(helper.file[i].name), "%s", name);
+	helper.file[i].dev = st.st_dev;
+	helper.file[i].ino = st.st_ino;
 }
 
 static void freezer_helper_add_path(const char *path)
 {
-	char *copy = h.paths < PATHS_MAX ? strdup(path) : NULL;
+	char *copy = helper.paths < PATHS_MAX ? strdup(path) : NULL;
 
 	if (copy)
-		h.path[h.paths++] = copy;
+		helper.path[helper.paths++] = copy;
 }
 
 static void freezer_helper_add_folder(const char *dir)
@@ -108,22 +108,22 @@ static void freezer_helper_look(bool now)
 	struct timespec t = { 0 };
 
 	clock_gettime(CLOCK_BOOTTIME, &t);
-	if (!h.paths)
+	if (!helper.paths)
 		freezer_helper_begin();
-	else if (!now && t.tv_sec - h.looked < LOOK_EVERY)
+	else if (!now && t.tv_sec - helper.looked < LOOK_EVERY)
 		return;
-	h.looked = t.tv_sec;
-	for (size_t i = 0; i < h.paths; i++)
-		freezer_helper_look_at(h.path[i]);
+	helper.looked = t.tv_sec;
+	for (size_t i = 0; i < helper.paths; i++)
+		freezer_helper_look_at(helper.path[i]);
 }
 
 void freezer_helper_add(const char *path)
 {
-	pthread_mutex_lock(&h.lock);
+	pthread_mutex_lock(&helper.lock);
 	freezer_helper_look(false);
 	freezer_helper_add_path(path);
 	freezer_helper_look(true);
-	pthread_mutex_unlock(&h.lock);
+	pthread_mutex_unlock(&helper.lock);
 }
 
 bool freezer_helper_runs(pid_t pid, const char *name)
@@ -133,9 +133,9 @@ bool freezer_helper_runs(pid_t pid, const char *name)
 
 	if (!proc_program(pid, &st) || st.st_uid)
 		return false;
-	pthread_mutex_lock(&h.lock);
+	pthread_mutex_lock(&helper.lock);
 	freezer_helper_look(false);
 	yes = freezer_helper_knows(&st, name);
-	pthread_mutex_unlock(&h.lock);
+	pthread_mutex_unlock(&helper.lock);
 	return yes;
 }

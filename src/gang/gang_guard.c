@@ -34,26 +34,26 @@ static struct {
 	bool failed;		/* a step could not be continued */
 	uint64_t again_at;	/* then: when to try again */
 	bool hurries;
-} g;
+} guard;
 
 void gang_guard_begin(const char *rundir, const char *node,
 		      void (*say)(bool bad, const char *text))
 {
-	g.rundir = rundir;
-	g.node = node;
-	g.say = say;
+	guard.rundir = rundir;
+	guard.node = node;
+	guard.say = say;
 }
 
 static void gang_guard_warn(const char *name, int err)
 {
 	char text[256];
 
-	g.failed = true;
-	if (g.told_failed)
+	guard.failed = true;
+	if (guard.told_failed)
 		return;
 	snprintf(text, sizeof(text), "gang: cannot continue step %s: %s", name,
 		 strerror(err));
-	g.say(true, text);
+	guard.say(true, text);
 }
 
 /* Continue all steps.  What fails is told once, until all succeed. */
@@ -62,28 +62,28 @@ static unsigned int gang_guard_thaw(bool dead)
 	char dir[PATH_MAX];
 	unsigned int n = 0;
 
-	g.told_failed = g.failed;
-	g.failed = false;
-	if (!gang_step_dir(g.rundir, g.node, false, &dir))
+	guard.told_failed = guard.failed;
+	guard.failed = false;
+	if (!gang_step_dir(guard.rundir, guard.node, false, &dir))
 		n = gang_step_thaw_all(dir, dead, gang_guard_warn);
-	g.again_at = storm_now() + TRY_AGAIN;
+	guard.again_at = storm_now() + TRY_AGAIN;
 	return n;
 }
 
 static void gang_guard_free_all(const char *why)
 {
 	char text[128];
-	bool again = g.failed;
+	bool again = guard.failed;
 	unsigned int n;
 
 	/* First: an agent that is only late must learn of it. */
-	g.page->freed++;
+	guard.page->freed++;
 	n = gang_guard_thaw(false);
 	if (again)
 		return;
 	snprintf(text, sizeof(text), "gang: the agent %s, %u steps continue",
 		 why, n);
-	g.say(false, text);
+	guard.say(false, text);
 }
 
 /* The guard must not wait for processes that compute. */
@@ -91,9 +91,9 @@ static void gang_guard_hurry(bool yes)
 {
 	struct sched_param p = { .sched_priority = yes ? PRIORITY : 0 };
 
-	if (yes == g.hurries)
+	if (yes == guard.hurries)
 		return;
-	g.hurries = yes;
+	guard.hurries = yes;
 	/* the agent logs a refusal */
 	sched_setscheduler(
 		0, (yes ? SCHED_FIFO : SCHED_OTHER) | SCHED_RESET_ON_FORK, &p);
@@ -102,29 +102,29 @@ static void gang_guard_hurry(bool yes)
 /* False: this node does no gang scheduling. */
 static bool gang_guard_find_page(void)
 {
-	uint64_t number = gang_page_number(g.rundir, g.node);
+	uint64_t number = gang_page_number(guard.rundir, guard.node);
 
 	/* an earlier agent's, or one that was left */
-	if (number != g.number) {
-		gang_page_close(g.page);
-		g.page = NULL;
+	if (number != guard.number) {
+		gang_page_close(guard.page);
+		guard.page = NULL;
 	}
-	g.number = number;
-	if (!g.page)
-		g.page = gang_page_open(g.rundir, g.node);
-	return g.page;
+	guard.number = number;
+	if (!guard.page)
+		guard.page = gang_page_open(guard.rundir, guard.node);
+	return guard.page;
 }
 
 /* When it is late if its stamp does not change. */
 static int gang_guard_wait_time(uint64_t now)
 {
-	uint64_t limit = g.page->limit, alive = g.page->alive, at;
+	uint64_t limit = guard.page->limit, alive = guard.page->alive, at;
 
-	if (!g.page->sharing)
+	if (!guard.page->sharing)
 		return LOOK_IDLE;
 	if (!limit)
 		return LOOK_FIRST;
-	if (!g.page->stopped || alive > now || alive == g.freed_at)
+	if (!guard.page->stopped || alive > now || alive == guard.freed_at)
 		alive = now;
 	at = alive + limit;
 	if (at <= now)
@@ -135,7 +135,7 @@ static int gang_guard_wait_time(uint64_t now)
 
 static bool gang_guard_is_due(uint64_t now)
 {
-	return g.failed && now >= g.again_at;
+	return guard.failed && now >= guard.again_at;
 }
 
 int gang_guard_look(bool agent_gone)
@@ -152,12 +152,12 @@ int gang_guard_look(bool agent_gone)
 		gang_guard_end(); /* the next one makes its own */
 		return LOOK_IDLE;
 	}
-	gang_guard_hurry(g.page->sharing);
+	gang_guard_hurry(guard.page->sharing);
 	now = storm_now();
-	g.page->watched = now;
-	if (gang_page_late(g.page, now) &&
-	    (g.page->alive != g.freed_at || gang_guard_is_due(now))) {
-		g.freed_at = g.page->alive;
+	guard.page->watched = now;
+	if (gang_page_late(guard.page, now) &&
+	    (guard.page->alive != guard.freed_at || gang_guard_is_due(now))) {
+		guard.freed_at = guard.page->alive;
 		gang_guard_free_all("does not respond");
 	}
 	return gang_guard_wait_time(now);
@@ -176,7 +176,7 @@ void gang_guard_still_dead(void)
 
 void gang_guard_end(void)
 {
-	gang_page_close(g.page);
-	g.page = NULL;
+	gang_page_close(guard.page);
+	guard.page = NULL;
 	gang_guard_hurry(false);
 }

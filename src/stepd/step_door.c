@@ -25,24 +25,24 @@
 static struct {
 	int fd;			 /* the tasks' end; -1: no door */
 	_Atomic uint32_t *tasks; /* that are not here yet: common to all */
-} d = { .fd = -1 };
+} door = { .fd = -1 };
 
 int step_door_make(const char *rundir, const char *node,
 		   const struct step_owner *o, uint32_t tasks)
 {
 	int end[2], err;
 
-	d.tasks = mmap(NULL, sizeof(*d.tasks), PROT_READ | PROT_WRITE,
-		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (d.tasks == MAP_FAILED)
+	door.tasks = mmap(NULL, sizeof(*door.tasks), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (door.tasks == MAP_FAILED)
 		return errno;
-	*d.tasks = tasks;
+	*door.tasks = tasks;
 	err = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end) ? errno :
 									0;
 	if (!err) {
 		err = step_give(rundir, node, LOCAL_DOOR, o, end[1]);
 		close(end[1]);
-		d.fd = end[0];
+		door.fd = end[0];
 	}
 	if (err)
 		step_door_leave();
@@ -53,7 +53,7 @@ int step_door_make(const char *rundir, const char *node,
 static void step_door_await(void)
 {
 	const uint64_t end = storm_now() + STEP_DOOR_LIMIT;
-	struct pollfd p = { .fd = d.fd };
+	struct pollfd p = { .fd = door.fd };
 	uint64_t now;
 
 	while (!(p.revents & POLLHUP) && (now = storm_now()) < end)
@@ -64,27 +64,27 @@ static void step_door_await(void)
 
 void step_door_wait(void)
 {
-	if (d.fd < 0)
+	if (door.fd < 0)
 		return;
 	prctl(PR_SET_NAME, STEP_DOOR_NAME);
-	if (!--*d.tasks)
-		send(d.fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (!--*door.tasks)
+		send(door.fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 	step_door_await();
 	step_door_open();
 }
 
 void step_door_open(void)
 {
-	if (d.fd >= 0)
-		shutdown(d.fd, SHUT_RDWR);
+	if (door.fd >= 0)
+		shutdown(door.fd, SHUT_RDWR);
 }
 
 void step_door_leave(void)
 {
-	if (d.fd >= 0)
-		close(d.fd);
-	d.fd = -1;
-	if (d.tasks && d.tasks != MAP_FAILED)
-		munmap(d.tasks, sizeof(*d.tasks));
-	d.tasks = NULL;
+	if (door.fd >= 0)
+		close(door.fd);
+	door.fd = -1;
+	if (door.tasks && door.tasks != MAP_FAILED)
+		munmap(door.tasks, sizeof(*door.tasks));
+	door.tasks = NULL;
 }

@@ -37,7 +37,7 @@ static struct {
 	char dir[PATH_MAX], node[NAME_MAX + 1];
 	bool guarded;
 	void (*say)(const char *);
-} g;
+} gang;
 
 static void step_gang_off(const char *what, int err)
 {
@@ -46,8 +46,8 @@ static void step_gang_off(const char *what, int err)
 	snprintf(text, sizeof(text),
 		 "gang scheduling leaves this step out, %s: %s", what,
 		 strerror(err));
-	g.say(text);
-	g.on = false;
+	gang.say(text);
+	gang.on = false;
 	step_door_open();
 }
 
@@ -58,7 +58,7 @@ static int step_gang_take_place(const struct gang_page *page,
 	char name[GANG_STEP_NAME];
 	int err;
 
-	g.step = (struct gang_step) {
+	gang.step = (struct gang_step) {
 		.job = s->job,
 		.step = s->step,
 		.script = s->script,
@@ -67,15 +67,16 @@ static int step_gang_take_place(const struct gang_page *page,
 		.started = gang_step_started(getpid()),
 		.kind = page->host.kind,
 	};
-	gang_step_name(&g.step, &name);
-	g.borrowed = page->host.kind == FREEZER_V2 && !*page->host.base;
-	g.unplaced = s->tasks;
-	g.host = page->host;
-	err = freezer_group_make(&g.host, name, &g.step.group);
+	gang_step_name(&gang.step, &name);
+	gang.borrowed = page->host.kind == FREEZER_V2 && !*page->host.base;
+	gang.unplaced = s->tasks;
+	gang.host = page->host;
+	err = freezer_group_make(&gang.host, name, &gang.step.group);
 	if (!err)
-		freezer_idle_make(&g.host, name, g.step.group, &g.step.idle);
+		freezer_idle_make(&gang.host, name, gang.step.group,
+				  &gang.step.idle);
 	if (!err)
-		err = gang_step_dir(NULL, g.node, false, &g.dir);
+		err = gang_step_dir(NULL, gang.node, false, &gang.dir);
 	return err;
 }
 
@@ -84,7 +85,7 @@ static int step_gang_take_place(const struct gang_page *page,
 static void step_gang_make_door(const struct step_gang *s)
 {
 	if (!s->script && !s->debugged)
-		step_door_make(NULL, g.node, &g.owner, s->tasks);
+		step_door_make(NULL, gang.node, &gang.owner, s->tasks);
 }
 
 void step_gang_begin(const char *node, const struct step_gang *s,
@@ -94,14 +95,14 @@ void step_gang_begin(const char *node, const struct step_gang *s,
 	bool sharing;
 	int err;
 
-	g.say = say;
-	g.owner = (struct step_owner) {
+	gang.say = say;
+	gang.owner = (struct step_owner) {
 		.job = s->job,
 		.step = s->step,
 		.het = s->het,
 		.uid = s->uid,
 	};
-	snprintf(g.node, sizeof(g.node), "%s", node);
+	snprintf(gang.node, sizeof(gang.node), "%s", node);
 	if (!page) {
 		if (errno != ENOENT)
 			step_gang_off("the agent's page cannot be read", errno);
@@ -115,30 +116,30 @@ void step_gang_begin(const char *node, const struct step_gang *s,
 	err = step_gang_take_place(page, s);
 	sharing = page->sharing;
 	gang_page_close(page);
-	g.on = true;
+	gang.on = true;
 	if (err) {
 		step_gang_off("no control group could be made", err);
 		return;
 	}
-	g.missing = mmap(NULL, sizeof(*g.missing), PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (g.missing == MAP_FAILED) {
+	gang.missing = mmap(NULL, sizeof(*gang.missing), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (gang.missing == MAP_FAILED) {
 		step_gang_off("out of memory", errno);
 		return;
 	}
-	*g.missing = s->tasks;
+	*gang.missing = s->tasks;
 	if (sharing)
 		step_gang_make_door(s);
 }
 
 static void step_gang_write(void)
 {
-	int err = gang_step_write(g.dir, &g.step);
+	int err = gang_step_write(gang.dir, &gang.step);
 
 	if (err)
 		step_gang_off("its record could not be written", err);
 	else
-		gang_step_tell(NULL, g.node);
+		gang_step_tell(NULL, gang.node);
 }
 
 /* The last task writes the record: slurmstepd cannot know when all tasks are in
@@ -147,29 +148,29 @@ void step_gang_enter(void)
 {
 	int err;
 
-	if (!g.on || g.borrowed)
+	if (!gang.on || gang.borrowed)
 		return;
-	err = freezer_group_enter(g.step.group);
+	err = freezer_group_enter(gang.step.group);
 	if (!err)
-		err = freezer_group_enter(g.step.idle);
+		err = freezer_group_enter(gang.step.idle);
 	if (err) {
 		step_gang_off("a task could not join its control group", err);
 		return;
 	}
-	if (!--*g.missing)
+	if (!--*gang.missing)
 		step_gang_write();
 }
 
 void step_gang_account(int fd)
 {
-	g.account = fd;
+	gang.account = fd;
 }
 
 /* False: try again. */
 static bool step_gang_greet(void)
 {
-	return !g.account ||
-	       !step_give(NULL, g.node, LOCAL_ACCOUNT, &g.owner, g.account);
+	return !gang.account || !step_give(NULL, gang.node, LOCAL_ACCOUNT,
+					   &gang.owner, gang.account);
 }
 
 void step_gang_wait(void)
@@ -180,9 +181,9 @@ void step_gang_wait(void)
 static void step_gang_placed(void)
 {
 	/* without them it is stopped all the same */
-	if (freezer_group_beside(SLURMS, TASKS, &g.step.group))
-		g.step.kind = FREEZER_SIGNALS;
-	freezer_idle_make(&g.host, TASKS, g.step.group, &g.step.idle);
+	if (freezer_group_beside(SLURMS, TASKS, &gang.step.group))
+		gang.step.kind = FREEZER_SIGNALS;
+	freezer_idle_make(&gang.host, TASKS, gang.step.group, &gang.step.idle);
 	step_gang_write();
 }
 
@@ -191,34 +192,35 @@ void step_gang_forked(void)
 	char text[128];
 	int err;
 
-	if (!g.on || g.guarded)
+	if (!gang.on || gang.guarded)
 		return;
-	if (g.borrowed) {
-		if (--g.unplaced)
+	if (gang.borrowed) {
+		if (--gang.unplaced)
 			return;
 		step_gang_placed();
 	}
 	step_door_leave();
-	g.guarded = true;
-	err = step_guard_start(NULL, g.node, &g.step, g.say, step_gang_greet);
+	gang.guarded = true;
+	err = step_guard_start(NULL, gang.node, &gang.step, gang.say,
+			       step_gang_greet);
 	if (!err)
 		return;
 	snprintf(text, sizeof(text),
 		 "gang: slurmstepd cannot watch the agent: %s", strerror(err));
-	g.say(text);
+	gang.say(text);
 }
 
 /* The last step of a node that has left gang scheduling removes its
  * directories. */
 static void step_gang_remove_groups(void)
 {
-	struct gang_page *page = gang_page_open(NULL, g.node);
+	struct gang_page *page = gang_page_open(NULL, gang.node);
 	bool over = !page && errno == ENOENT;
 
 	if (over)
-		freezer_host_remove(g.host.base);
+		freezer_host_remove(gang.host.base);
 	if (over)
-		freezer_host_remove(g.host.idle);
+		freezer_host_remove(gang.host.idle);
 	gang_page_close(page);
 }
 
@@ -227,13 +229,13 @@ void step_gang_end(void)
 	char name[GANG_STEP_NAME];
 
 	step_guard_stop();
-	if (!g.on)
+	if (!gang.on)
 		return;
-	gang_step_name(&g.step, &name);
-	gang_step_remove(g.dir, name);
+	gang_step_name(&gang.step, &name);
+	gang_step_remove(gang.dir, name);
 	/* If processes are left, the agent removes it later. */
-	if (!g.borrowed && !freezer_group_remove(g.step.group) &&
-	    !freezer_group_remove(g.step.idle))
+	if (!gang.borrowed && !freezer_group_remove(gang.step.group) &&
+	    !freezer_group_remove(gang.step.idle))
 		step_gang_remove_groups();
-	g.on = false;
+	gang.on = false;
 }

@@ -49,7 +49,7 @@ static struct {
 	uint32_t freed;		/* of the page, as last seen */
 	bool retry;
 	bool stuck; /* the step could not be continued */
-} g = { .wake = -1, .agent = -1 };
+} guard = { .wake = -1, .agent = -1 };
 
 /* Has gang scheduling stopped the step, and not Slurm, maybe by the same group?
  * If in doubt, true. */
@@ -58,8 +58,8 @@ static bool step_guard_stands_by_us(void)
 	char dir[PATH_MAX], name[GANG_STEP_NAME];
 	struct gang_step s;
 
-	gang_step_name(&g.step, &name);
-	if (gang_step_dir(g.rundir, g.node, false, &dir))
+	gang_step_name(&guard.step, &name);
+	if (gang_step_dir(guard.rundir, guard.node, false, &dir))
 		return true;
 	if (gang_step_held(dir, name))
 		return false;
@@ -72,36 +72,36 @@ static void step_guard_let_go_on(const char *why, bool tell)
 	int err;
 
 	if (!step_guard_stands_by_us()) {
-		g.stuck = false;
+		guard.stuck = false;
 		return;
 	}
 	/* First: an agent that is only late must learn of it. */
-	if (g.page)
-		g.page->freed++;
-	err = freezer_continue(g.f, true);
-	tell |= err && !g.stuck;
-	g.stuck = err && err != ENODEV;
+	if (guard.page)
+		guard.page->freed++;
+	err = freezer_continue(guard.f, true);
+	tell |= err && !guard.stuck;
+	guard.stuck = err && err != ENODEV;
 	if (tell) {
 		snprintf(text, sizeof(text), "gang: the agent %s, %s%s", why,
 			 err ? "but this step cannot be continued: " :
 			       "this step continues",
 			 err ? strerror(err) : "");
-		g.say(text);
+		guard.say(text);
 	}
 }
 
 static void step_guard_forget_agent(void)
 {
-	if (g.page) {
-		g.gone = g.page->agent;
-		g.gone_started = g.page->started;
+	if (guard.page) {
+		guard.gone = guard.page->agent;
+		guard.gone_started = guard.page->started;
 	}
-	gang_page_close(g.page);
-	g.page = NULL;
-	g.greetings = 0;
-	if (g.agent >= 0)
-		close(g.agent);
-	g.agent = -1;
+	gang_page_close(guard.page);
+	guard.page = NULL;
+	guard.greetings = 0;
+	if (guard.agent >= 0)
+		close(guard.agent);
+	guard.agent = -1;
 }
 
 /* Open the agent's pidfd; the pid may be reused, so compare the start. */
@@ -120,25 +120,25 @@ static int step_guard_watch(const struct gang_page *p)
 /* Find the new agent; there may be none. */
 static void step_guard_find_agent(void)
 {
-	struct gang_page *p = gang_page_open(g.rundir, g.node);
+	struct gang_page *p = gang_page_open(guard.rundir, guard.node);
 
-	g.retry = !p && errno == EACCES;
+	guard.retry = !p && errno == EACCES;
 	if (!p)
 		return;
-	if (p->agent == g.gone && p->started == g.gone_started) {
+	if (p->agent == guard.gone && p->started == guard.gone_started) {
 		gang_page_close(p);
 		return;
 	}
-	g.agent = step_guard_watch(p);
-	if (g.agent < 0 && errno != ESRCH) {
+	guard.agent = step_guard_watch(p);
+	if (guard.agent < 0 && errno != ESRCH) {
 		gang_page_close(p); /* no descriptor is free: again, later */
 		return;
 	}
-	g.page = p;
-	g.freed = p->freed;
-	g.stuck = false; /* an agent begins with that */
-	g.greetings = g.greet ? GREETINGS : 0;
-	if (g.agent < 0) {
+	guard.page = p;
+	guard.freed = p->freed;
+	guard.stuck = false; /* an agent begins with that */
+	guard.greetings = guard.greet ? GREETINGS : 0;
+	if (guard.agent < 0) {
 		step_guard_let_go_on("is gone", true);
 		step_guard_forget_agent();
 	}
@@ -146,23 +146,23 @@ static void step_guard_find_agent(void)
 
 static uint64_t step_guard_late_at(void)
 {
-	return g.page->alive + storm_max(g.page->limit, LATE);
+	return guard.page->alive + storm_max(guard.page->limit, LATE);
 }
 
 static void step_guard_look_at_agent(void)
 {
-	uint64_t alive = g.page->alive, now = storm_now();
-	bool slurmd_did = g.page->freed != g.freed;
+	uint64_t alive = guard.page->alive, now = storm_now();
+	bool slurmd_did = guard.page->freed != guard.freed;
 
-	if (!g.page->stopped || now < step_guard_late_at()) {
-		g.stuck = false;
+	if (!guard.page->stopped || now < step_guard_late_at()) {
+		guard.stuck = false;
 		return;
 	}
-	if (alive == g.freed_at && !g.stuck)
+	if (alive == guard.freed_at && !guard.stuck)
 		return;
-	g.freed_at = alive;
-	step_guard_let_go_on("does not respond", !slurmd_did && !g.stuck);
-	g.freed = g.page->freed;
+	guard.freed_at = alive;
+	step_guard_let_go_on("does not respond", !slurmd_did && !guard.stuck);
+	guard.freed = guard.page->freed;
 }
 
 /* How long to wait, in ms. */
@@ -170,9 +170,9 @@ static int step_guard_wait_time(void)
 {
 	uint64_t now = storm_now(), at;
 
-	if (g.retry || g.greetings)
+	if (guard.retry || guard.greetings)
 		return TRY_AGAIN;
-	if (!g.page || !g.page->sharing || g.stuck)
+	if (!guard.page || !guard.page->sharing || guard.stuck)
 		return LOOK_AGAIN;
 	at = step_guard_late_at();
 	return at > now ? (at - now) / STORM_MS + 1 : LOOK_AGAIN;
@@ -180,8 +180,8 @@ static int step_guard_wait_time(void)
 
 static void step_guard_greet(void)
 {
-	if (g.greetings && (g.greet() || !--g.greetings))
-		g.greetings = 0;
+	if (guard.greetings && (guard.greet() || !--guard.greetings))
+		guard.greetings = 0;
 }
 
 /* The last guard must not wait for processes that compute.  The agent logs a
@@ -201,8 +201,8 @@ static void *step_guard_thread(void *arg)
 	step_guard_greet();
 	for (;;) {
 		struct pollfd p[2] = {
-			{ .fd = g.wake, .events = POLLIN },
-			{ .fd = g.agent, .events = POLLIN },
+			{ .fd = guard.wake, .events = POLLIN },
+			{ .fd = guard.agent, .events = POLLIN },
 		};
 
 		if (poll(p, 2, step_guard_wait_time()) < 0 && errno != EINTR)
@@ -213,11 +213,11 @@ static void *step_guard_thread(void *arg)
 			step_guard_let_go_on("is gone", true);
 			step_guard_forget_agent();
 		}
-		if (!g.page)
+		if (!guard.page)
 			step_guard_find_agent();
-		if (!g.page && g.stuck)
+		if (!guard.page && guard.stuck)
 			step_guard_let_go_on("is gone", false);
-		if (g.page)
+		if (guard.page)
 			step_guard_look_at_agent();
 		step_guard_greet();
 	}
@@ -226,14 +226,14 @@ static void *step_guard_thread(void *arg)
 static void step_guard_release(void)
 {
 	step_guard_forget_agent();
-	g.gone = 0;
-	g.stuck = false;
-	freezer_drop(g.f);
-	g.f = NULL;
-	if (g.wake >= 0)
-		close(g.wake);
-	g.wake = -1;
-	g.running = false;
+	guard.gone = 0;
+	guard.stuck = false;
+	freezer_drop(guard.f);
+	guard.f = NULL;
+	if (guard.wake >= 0)
+		close(guard.wake);
+	guard.wake = -1;
+	guard.running = false;
 }
 
 int step_guard_start(const char *rundir, const char *node,
@@ -242,21 +242,21 @@ int step_guard_start(const char *rundir, const char *node,
 {
 	int err;
 
-	g.rundir = rundir;
-	g.node = node;
-	g.step = *step;
-	g.say = say;
-	g.greet = greet;
+	guard.rundir = rundir;
+	guard.node = node;
+	guard.step = *step;
+	guard.say = say;
+	guard.greet = greet;
 	/* slurmstepd is not always root */
-	g.f = gang_step_open(step);
-	g.wake = eventfd(0, EFD_CLOEXEC);
-	if (!g.f || g.wake < 0) {
+	guard.f = gang_step_open(step);
+	guard.wake = eventfd(0, EFD_CLOEXEC);
+	if (!guard.f || guard.wake < 0) {
 		err = errno;
 		step_guard_release();
 		return err;
 	}
-	err = storm_thread_start(&g.thread, step_guard_thread, NULL);
-	g.running = !err;
+	err = storm_thread_start(&guard.thread, step_guard_thread, NULL);
+	guard.running = !err;
 	if (err)
 		step_guard_release();
 	return err;
@@ -266,10 +266,10 @@ void step_guard_stop(void)
 {
 	const uint64_t one = 1;
 
-	if (!g.running)
+	if (!guard.running)
 		return;
-	if (write(g.wake, &one, sizeof(one)) != sizeof(one))
+	if (write(guard.wake, &one, sizeof(one)) != sizeof(one))
 		return; /* the thread ends with the process */
-	pthread_join(g.thread, NULL);
+	pthread_join(guard.thread, NULL);
 	step_guard_release();
 }

@@ -80,7 +80,7 @@ static struct {
 	bool late;	  /* the thread's: answers wait */
 	bool lingered;	  /* srun has all of the output */
 	sem_t drained;	  /* slurmstepd need not wait here */
-} r = { .agent = -1, .listener = -1, .wake = -1, .diag = -1 };
+} relay = { .agent = -1, .listener = -1, .wake = -1, .diag = -1 };
 
 static struct local_frame frame; /* the thread's, once it runs */
 
@@ -99,7 +99,7 @@ static bool step_relay_report(const struct step_message *m)
 		local_put32(&frame, n);
 		for (uint32_t j = 0; j < n; j++)
 			local_put32(&frame, m->ids[i + j]);
-		if (local_send(r.agent, &frame, -1)) {
+		if (local_send(relay.agent, &frame, -1)) {
 			info("storm: cannot report to the agent: %m");
 			return false;
 		}
@@ -110,23 +110,24 @@ static bool step_relay_report(const struct step_message *m)
 /* Forward overdue messages, or all of them if the agent is gone. */
 static void step_relay_forward_due(void)
 {
-	struct step_message **p = &r.messages, *m;
+	struct step_message **p = &relay.messages, *m;
 
 	while ((m = *p)) {
-		if (m->unacked && r.agent >= 0 && m->deadline > storm_now()) {
+		if (m->unacked && relay.agent >= 0 &&
+		    m->deadline > storm_now()) {
 			p = &m->next;
 			continue;
 		}
 		*p = m->next;
 		if (!*p)
-			r.end = p;
+			relay.end = p;
 		debug("storm: %s %s", rpc_num2string(m->msg.msg_type),
 		      m->unacked ? "goes to srun directly" :
 				   "went through the agent");
 		if (m->unacked) {
-			if (r.agent >= 0)
+			if (relay.agent >= 0)
 				info("storm: no acknowledgement in time, sent the message directly to srun");
-			step_message_forward(m, &r.real);
+			step_message_forward(m, &relay.real);
 		}
 		if (m->fd >= 0)
 			step_message_answer(m);
@@ -137,8 +138,8 @@ static void step_relay_forward_due(void)
 static void step_relay_agent_gone(const char *why)
 {
 	debug("storm: %s", why);
-	close(r.agent);
-	r.agent = -1;
+	close(relay.agent);
+	relay.agent = -1;
 }
 
 /* ---------------------------------------------------------- from slurmstepd --- */
@@ -153,9 +154,9 @@ static uint64_t step_relay_patience(void)
 static void step_relay_count(const struct step_message *m)
 {
 	if (m->kind == STEP_REPORT_STARTED && !m->code)
-		r.unended += m->n;
+		relay.unended += m->n;
 	else if (m->kind == STEP_REPORT_EXITED)
-		r.unended -= storm_min(r.unended, m->n);
+		relay.unended -= storm_min(relay.unended, m->n);
 }
 
 static void step_relay_take(int fd)
@@ -166,25 +167,25 @@ static void step_relay_take(int fd)
 		info("storm: cannot parse a message of slurmstepd");
 		return;
 	}
-	*r.end = m;
-	r.end = &m->next;
+	*relay.end = m;
+	relay.end = &m->next;
 	step_relay_count(m);
-	if (r.late && !r.lingered) {
+	if (relay.late && !relay.lingered) {
 		/* slurmstepd's stdio has ended before this message, and
 		 * slurmstepd waits for the answer. */
-		step_stdio_linger(r.job);
-		r.lingered = true;
+		step_stdio_linger(relay.job);
+		relay.lingered = true;
 	}
 	if (m->kind) {
 		m->deadline = storm_now() + step_relay_patience();
-		if (r.agent >= 0 && !step_relay_report(m))
+		if (relay.agent >= 0 && !step_relay_report(m))
 			step_relay_agent_gone("reports go to srun directly");
 	} else {
 		m->unacked = 1; /* forward it at once */
 		m->deadline = 0;
 	}
 	/* last, because a credential for the answer takes MUNGE's time */
-	if (!r.late)
+	if (!relay.late)
 		step_message_answer(m);
 }
 
@@ -193,7 +194,7 @@ static void step_relay_refuse(int fd, const struct sockaddr_in *peer)
 {
 	const struct linger reset = { .l_onoff = 1 };
 
-	if (!r.strangers++)
+	if (!relay.strangers++)
 		info("storm: a connection from port %u is not slurmstepd's, closed",
 		     ntohs(peer->sin_port));
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
@@ -207,13 +208,13 @@ static void step_relay_accept(void)
 	for (int i = 0; i < ACCEPT_MAX; i++) {
 		struct sockaddr_in peer;
 		socklen_t len = sizeof(peer);
-		int fd = accept4(r.listener, (struct sockaddr *) &peer, &len,
-				 SOCK_CLOEXEC);
+		int fd = accept4(relay.listener, (struct sockaddr *) &peer,
+				 &len, SOCK_CLOEXEC);
 
 		if (fd < 0)
 			return;
-		if (step_peer_is_self(r.diag, fd, &peer,
-				      (struct sockaddr_in *) &r.self))
+		if (step_peer_is_self(relay.diag, fd, &peer,
+				      (struct sockaddr_in *) &relay.self))
 			step_relay_take(fd);
 		else
 			step_relay_refuse(fd, &peer);
@@ -227,7 +228,7 @@ static void step_relay_from_agent(void)
 	enum local_type type;
 	uint8_t kind;
 	uint32_t n;
-	int rc = local_recv(r.agent, &frame, &type);
+	int rc = local_recv(relay.agent, &frame, &type);
 
 	if (rc < 0 && errno == EAGAIN)
 		return;
@@ -250,7 +251,7 @@ static void step_relay_from_agent(void)
 
 		if (frame.bad)
 			break;
-		for (struct step_message *m = r.messages; m; m = m->next)
+		for (struct step_message *m = relay.messages; m; m = m->next)
 			step_message_acked(m, kind, id);
 	}
 }
@@ -261,7 +262,7 @@ static int step_relay_timeout(void)
 {
 	uint64_t now = storm_now(), next = STORM_NEVER;
 
-	for (struct step_message *m = r.messages; m; m = m->next) {
+	for (struct step_message *m = relay.messages; m; m = m->next) {
 		if (m->deadline < next)
 			next = m->deadline;
 	}
@@ -275,9 +276,9 @@ static void step_relay_ended(void)
 {
 	uint64_t n;
 
-	if (read(r.wake, &n, sizeof(n)) != sizeof(n))
+	if (read(relay.wake, &n, sizeof(n)) != sizeof(n))
 		return;
-	r.late = true;
+	relay.late = true;
 }
 
 /*
@@ -288,7 +289,7 @@ static void step_relay_ended(void)
  */
 static bool step_relay_drained(void)
 {
-	return r.late && (r.unended || !r.messages);
+	return relay.late && (relay.unended || !relay.messages);
 }
 
 /* Ends with slurmstepd. */
@@ -300,15 +301,15 @@ static void *step_relay_thread(void *arg)
 	pthread_setname_np(pthread_self(), "storm_relay");
 	for (;;) {
 		struct pollfd p[3] = {
-			{ .fd = r.listener, .events = POLLIN },
-			{ .fd = r.agent, .events = POLLIN },
-			{ .fd = r.wake, .events = POLLIN },
+			{ .fd = relay.listener, .events = POLLIN },
+			{ .fd = relay.agent, .events = POLLIN },
+			{ .fd = relay.wake, .events = POLLIN },
 		};
 
 		step_relay_forward_due();
 		if (!told && step_relay_drained()) {
 			told = true;
-			sem_post(&r.drained);
+			sem_post(&relay.drained);
 		}
 		if (poll(p, 3, step_relay_timeout()) < 0) {
 			if (errno != EINTR)
@@ -335,7 +336,8 @@ static bool step_relay_ask_agent(const stepd_step_rec_t *job)
 	enum local_type type;
 	uint64_t session = 0;
 
-	if (setsockopt(r.agent, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)))
+	if (setsockopt(relay.agent, SOL_SOCKET, SO_RCVTIMEO, &limit,
+		       sizeof(limit)))
 		return false;
 	local_begin(&frame, LOCAL_STEP);
 	local_put32(&frame, job->step_id.job_id);
@@ -343,8 +345,9 @@ static bool step_relay_ask_agent(const stepd_step_rec_t *job)
 	local_put32(&frame, job->step_id.step_het_comp);
 	local_put32(&frame, job->uid);
 	local_put32(&frame, job->node_tasks);
-	if (local_send(r.agent, &frame, -1) ||
-	    local_recv(r.agent, &frame, &type) != 1 || type != LOCAL_STEP_IS)
+	if (local_send(relay.agent, &frame, -1) ||
+	    local_recv(relay.agent, &frame, &type) != 1 ||
+	    type != LOCAL_STEP_IS)
 		return false;
 	session = local_get64(&frame);
 	return local_end(&frame) && session;
@@ -352,24 +355,25 @@ static bool step_relay_ask_agent(const stepd_step_rec_t *job)
 
 static bool step_relay_listen(void)
 {
-	struct sockaddr_in *in = (struct sockaddr_in *) &r.self;
+	struct sockaddr_in *in = (struct sockaddr_in *) &relay.self;
 	socklen_t len = sizeof(*in);
 
-	memset(&r.self, 0, sizeof(r.self));
+	memset(&relay.self, 0, sizeof(relay.self));
 	in->sin_family = AF_INET;
 	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	r.listener =
+	relay.listener =
 		socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	return r.listener >= 0 &&
-	       !bind(r.listener, (struct sockaddr *) in, len) &&
-	       !listen(r.listener, BACKLOG) &&
-	       !getsockname(r.listener, (struct sockaddr *) in, &len) &&
-	       (r.diag = step_peer_open(in)) >= 0;
+	return relay.listener >= 0 &&
+	       !bind(relay.listener, (struct sockaddr *) in, len) &&
+	       !listen(relay.listener, BACKLOG) &&
+	       !getsockname(relay.listener, (struct sockaddr *) in, &len) &&
+	       (relay.diag = step_peer_open(in)) >= 0;
 }
 
 static void step_relay_close(void)
 {
-	int *fds[] = { &r.agent, &r.listener, &r.wake, &r.diag };
+	int *fds[] = { &relay.agent, &relay.listener, &relay.wake,
+		       &relay.diag };
 
 	for (int i = 0; i < 4; i++) {
 		if (*fds[i] >= 0)
@@ -387,27 +391,27 @@ static void step_relay_no_relay(void)
 /* In slurmstepd, which has forked a task, or something else before it. */
 static void step_relay_forked(void)
 {
-	srun_info_t *srun = r.srun;
+	srun_info_t *srun = relay.srun;
 
 	if (!srun)
 		return;
-	r.srun = NULL;
-	errno = storm_thread_start(&r.thread, step_relay_thread, NULL);
+	relay.srun = NULL;
+	errno = storm_thread_start(&relay.thread, step_relay_thread, NULL);
 	if (errno) {
 		step_relay_no_relay();
 		return;
 	}
-	r.running = true;
-	r.real = srun->resp_addr;
-	srun->resp_addr = r.self;
+	relay.running = true;
+	relay.real = srun->resp_addr;
+	srun->resp_addr = relay.self;
 	debug("storm: starts and exits of %ps go through the agent",
-	      &r.job->step_id);
+	      &relay.job->step_id);
 }
 
 /* In what it has forked, which may fork, too. */
 static void step_relay_in_child(void)
 {
-	r.srun = NULL;
+	relay.srun = NULL;
 }
 
 void step_relay_start(stepd_step_rec_t *job)
@@ -417,8 +421,8 @@ void step_relay_start(stepd_step_rec_t *job)
 	if (!srun || list_count(job->sruns) != 1 || !step_conn_plain() ||
 	    slurm_addr_is_unspec(&srun->resp_addr))
 		return;
-	r.agent = local_connect(NULL, job->node_name, NULL);
-	if (r.agent < 0) {
+	relay.agent = local_connect(NULL, job->node_name, NULL);
+	if (relay.agent < 0) {
 		debug("storm: no agent here: %m");
 		return;
 	}
@@ -427,16 +431,16 @@ void step_relay_start(stepd_step_rec_t *job)
 		step_relay_close();
 		return;
 	}
-	r.end = &r.messages;
-	r.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	sem_init(&r.drained, 0, 0);
-	r.job = job;
-	r.srun = srun;
-	if (r.wake >= 0 && step_relay_listen() &&
+	relay.end = &relay.messages;
+	relay.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	sem_init(&relay.drained, 0, 0);
+	relay.job = job;
+	relay.srun = srun;
+	if (relay.wake >= 0 && step_relay_listen() &&
 	    !(errno = pthread_atfork(NULL, step_relay_forked,
 				     step_relay_in_child)))
 		return;
-	r.srun = NULL;
+	relay.srun = NULL;
 	step_relay_no_relay();
 }
 
@@ -444,12 +448,12 @@ void step_relay_drain(void)
 {
 	const uint64_t one = 1;
 
-	if (!r.running)
+	if (!relay.running)
 		return;
-	if (write(r.wake, &one, sizeof(one)) != sizeof(one)) {
+	if (write(relay.wake, &one, sizeof(one)) != sizeof(one)) {
 		info("storm: eventfd: %m");
 		return;
 	}
-	while (sem_wait(&r.drained) && errno == EINTR)
+	while (sem_wait(&relay.drained) && errno == EINTR)
 		;
 }
