@@ -17,8 +17,7 @@
 
 #include "freezer.h"
 
-/* ------------------------------------------------------------------- a step
- * --- */
+/* -------------------------------------------------------------- a step --- */
 
 /* freezer_idle.c: write the step's cpu.idle.  0 or an errno. */
 int freezer_set_idle(struct freezer *f, bool on);
@@ -64,8 +63,7 @@ struct freezer {
 	size_t members, room;
 };
 
-/* ------------------------------------------------------------ control groups
- * --- */
+/* ------------------------------------------------------ control groups --- */
 
 /* The kernel's file and words, for either version. */
 struct freezer_words {
@@ -104,8 +102,7 @@ void freezer_mount_find(const char *controller, char (*out)[PATH_MAX],
 			char (*others)[1024]);
 bool freezer_list_has(const char *list, const char *word);
 
-/* --------------------------------------------------------------- processes
- * --- */
+/* ----------------------------------------------------------- processes --- */
 
 /* Append a process.  0 or ENOMEM. */
 int freezer_pid_list_add(struct freezer_pid_list *p, pid_t pid);

@@ -62,8 +62,7 @@ uint64_t gang_page_number(const char *rundir, const char *node);
  * ns. */
 bool gang_page_late(const struct gang_page *p, uint64_t now);
 
-/* ----------------------------------------------------------------- trace
- * --- */
+/* --------------------------------------------------------------- trace --- */
 
 #define GANG_TRACE_EVENTS 65536
 

@@ -43,8 +43,7 @@ struct turns_step; /* a step on this node */
 struct turns *turns_create(uint64_t long_turn);
 void turns_destroy(struct turns *t); /* NULL is allowed */
 
-/* -------------------------------------------------------------------- acts
- * --- */
+/* ---------------------------------------------------------------- acts --- */
 
 enum turns_verb {
 	TURNS_NOTE,	/* append the event to the trace */
@@ -97,8 +96,7 @@ void turns_started(struct turns_step *s);
 void turns_slept(struct turns_step *s, uint64_t turn, uint64_t asleep,
 		 bool exact);
 
-/* ------------------------------------------------------------------- steps
- * --- */
+/* --------------------------------------------------------------- steps --- */
 
 struct turns_step_info {
 	uint32_t job, step;
@@ -152,8 +150,7 @@ void turns_saw_threads(struct turns_step *s, bool there, bool anew);
 void turns_saw_waits(struct turns_step *s, uint64_t waits, uint64_t computed,
 		     uint64_t waited, uint64_t ran);
 
-/* ------------------------------------------------------ maps, strobes, time
- * --- */
+/* ------------------------------------------------- maps, strobes, time --- */
 
 /* Take a map with its digest.  zone, self: this node's zone and number in it.
  * *map moves here, and becomes the map that is not needed any more, which the
@@ -183,8 +180,7 @@ void turns_returned(struct turns *t, uint64_t now);
 /* The domain is gone: forget maps and strobes, and let everything run. */
 void turns_close(struct turns *t, uint64_t now);
 
-/* ------------------------------------------------------------ what others ask
- * --- */
+/* ----------------------------------------------------- what others ask --- */
 
 /* How many steps stand or fill; 0: no guard is needed. */
 uint32_t turns_standing(const struct turns *t);
