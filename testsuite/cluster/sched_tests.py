@@ -147,7 +147,7 @@ def strobed(lab, host="n1"):
 
 def edit(lab, path, *changes):
     """Change slurmctld's configuration: pairs (old, new), or a line to add."""
-    path = lab.path("ctl", "/etc/slurm/" + path)
+    path = f"{lab.dir}/etc/slurm/{path}"
     with open(path) as f:
         text = f.read()
     for change in changes:
@@ -156,8 +156,8 @@ def edit(lab, path, *changes):
         else:
             assert change[0] in text
             text = text.replace(*change)
-    with open(path, "w") as f:
-        f.write(text)
+    # at once: daemons that begin just now must not read half of it
+    slurmconf.write(path, text)
 
 
 def test_two_share(lab):

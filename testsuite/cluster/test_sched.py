@@ -508,6 +508,11 @@ def test_back_to_stock():
         for job in (second, third):
             until(lambda: state(made, job) == "COMPLETED", f"{job} to end")
         assert [strobes(made, h) for h in ("n1", "n2")] == quiet
+        # its slurmd has not read slurm.conf again, and the next agent does
+        before = len(made.log("n1", "slurmd"))
+        made.kill("n1", "agent")
+        made.wait_attached("n1", since=before)
+        assert "replacing the agent" not in made.log("n1", "slurmd")[before:]
         for host in ("n1", "n2"):
             made.restart(host, "slurmd")
             until(lambda: not ours(made, host), lambda: "nothing of ours to "

@@ -187,11 +187,23 @@ static bool agent_watch_conf_is_good(void)
 	return false;
 }
 
+/* Has the agent read what is there now?  slurmd itself may have an older
+ * SchedulerType: it reads slurm.conf at its own start and at a reconfigure alone.  An
+ * agent that it starts reads the file then, and the next one would read the same. */
+static bool agent_watch_conf_is_same(const char *stamp)
+{
+	char now[STORM_CONF_STAMP_MAX];
+
+	storm_conf_stamp(&now);
+	if (agent.child)
+		return !strncmp(stamp, now, strrchr(now, ' ') - now + 1);
+	return !strcmp(stamp, now);
+}
+
 /* Send HELLO.  False: no answer, another build, or another storm.conf. */
 static bool agent_watch_hello(void)
 {
 	char build[128], stamp[STORM_CONF_STAMP_MAX];
-	char now[STORM_CONF_STAMP_MAX];
 	enum local_type type;
 
 	local_begin(&frame, LOCAL_HELLO);
@@ -217,8 +229,7 @@ static bool agent_watch_hello(void)
 		     agent.pid, agent_program);
 		return false;
 	}
-	storm_conf_stamp(&now);
-	if (strcmp(stamp, now) && agent_watch_conf_is_good()) {
+	if (!agent_watch_conf_is_same(stamp) && agent_watch_conf_is_good()) {
 		info("storm: replacing the agent (pid %d): storm.conf or SchedulerType has changed",
 		     agent.pid);
 		return false;
