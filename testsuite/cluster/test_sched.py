@@ -16,8 +16,9 @@ from harness import (MACHINES, Lab, LabError, chosen, need_records, save_jobs,
                      until, write_epilog)
 from lab.sysdep import pids_in_namespace
 from sched_tests import *  # noqa: F401, F403
-from sched_tests import (CONF, command, edit, in_turn, running, show, standing,
-                         state, strobed, strobes, submit, told, turns)
+from sched_tests import (CONF, command, edit, in_turn, running, show, silent,
+                         standing, state, stepping, strobed, strobes, submit,
+                         told, turns)
 
 pytestmark = pytest.mark.storm_only
 
@@ -58,8 +59,6 @@ def test_users_are_told_what_a_node_lacks(lab):
                 cwd="/", check=True)
 
     def is_told():
-        # an agent that fails takes its predecessor's page away
-        lab.run(["sh", "-c", "cat /dev/zero >> /run/full"], host="n2", cwd="/")
         word = told(show(lab, "node", "n2")) or {}
         return word.get("out") == "no-gang(disk)"
 
@@ -69,6 +68,9 @@ def test_users_are_told_what_a_node_lacks(lab):
     until(lambda: in_turn(lab, jobs[0]), "the node's turns")
     # what is there stays, and nothing more has room
     resize("$(df -k --output=used /run | tail -n 1 | tr -d ' ')k")
+    # an agent that fails takes its predecessor's page away, and tries again
+    filler = lab.popen(["sh", "-c", "while :; do head -c 65536 /dev/zero >>/run/full; "
+                        "sleep 0.05; done 2>/dev/null"], host="n2", cwd="/")
     try:
         lab.kill("n2", "agent")
         until(is_told, "words that n2 lacks space")
@@ -81,6 +83,8 @@ def test_users_are_told_what_a_node_lacks(lab):
             "gang scheduling cannot start, jobs on this node take no turns, "
             "trying again: No space left on device") == 1
     finally:
+        filler.send_signal(signal.SIGKILL)
+        filler.wait(120)
         lab.run(["rm", "-f", "/run/full"], host="n2", cwd="/")
         resize("50%")
     until(lambda: in_turn(lab, jobs[0]), "the words to go")
@@ -193,7 +197,7 @@ def test_users_are_told_that_strobes_are_lost(lab, wall):
               f"{show(lab, 'node', 'n2')}")
         until(lambda: told(show(lab, "job", jobs[0])).get("out") == "n2",
               "the job's words")
-        assert says in said()
+        until(lambda: says in said(), says)
         assert not standing(lab, "n2")
         # a map that waits for n2 is not to wait for long
         command(lab, "scontrol", "update", f"JobId={jobs[1]}", "Comment=storm:hold")
@@ -276,7 +280,7 @@ def test_multicast_ends(lab):
 
     with dropped(lab, "n2", "input", "ip daddr 224.0.0.0/4"):
         until(lambda: "multicasts do not reach all nodes any more" in said(),
-              "slurmctld's word", timeout=30)
+              "slurmctld's word")
         strobed(lab, "n2")
         until(lambda: in_turn(lab, jobs[0]), "no word that n2 is out")
         until(lambda: standing(lab, "n2"), "a step of n2 to stand")
@@ -284,10 +288,13 @@ def test_multicast_ends(lab):
         had = maps(lab, "n2")
         jobs[1] = submit(lab)
         running(lab, jobs[1])
-        until(lambda: maps(lab, "n2") > had, "another map", timeout=15)
+        until(lambda: maps(lab, "n2") > had, "another map")
     until(lambda: "multicasts reach all nodes again" in said(), "multicasts")
     strobed(lab, "n2")
-    assert said().count("multicasts") == 2, said()
+    assert not WAITED.search(said()), said()
+    # once for each change, of which a busy machine may make more than two
+    words = re.findall("multicasts (do not|reach)", said())
+    assert words == (["do not", "reach"] * len(words))[:len(words)], said()
 
 
 def test_slurmd_asks_again(lab):
@@ -397,7 +404,8 @@ def test_builtin_and_warnings():
             assert all(l.endswith("; " + remedy) for l in lines), lines
 
     try:
-        log = made.log("ctl", "slurmctld")
+        log = until(lambda: licenses in (now := made.log("ctl", "slurmctld"))
+                    and now, "the last warning")
         assert "gang scheduling runs sched/builtin" in log
         only(log, cores, quantum, licenses, weights, misprint)
         job = submit(made, nodes=1, line="srun true")
@@ -494,14 +502,15 @@ def test_back_to_stock():
         running(made, first, second)
         turns(made, "1/2", first, second)
         strobed(made)
+        stepping(made, first, second)
         edit(made, "slurm.conf", (storm, stock))
         made.restart("ctl", "slurmctld")
-        assert not made.pids("ctl", "storm_strober")
+        until(lambda: not made.pids("ctl", "storm_strober"), "the strober to end")
         third = wait_for_go(made)
         assert state(made, first) == state(made, second) == "RUNNING"
         for host in ("n1", "n2"):
             until(lambda: not standing(made, host), f"{host} to be free")
-        quiet = [strobes(made, h) for h in ("n1", "n2")]
+        quiet = [silent(made, h) for h in ("n1", "n2")]
         command(made, "scancel", first)
         running(made, third)
         go(made)
@@ -546,12 +555,12 @@ def test_backup_takes_over():
             made, "cat", "/home/slurmctld/storm_gang"))[1])
 
     def goes_on(host, other, was):
-        until(lambda: made.pids(host, "storm_strober"), f"{host}'s strober",
-              60)
+        until(lambda: made.pids(host, "storm_strober"), f"{host}'s strober")
         until(lambda: epoch() > was, "a new epoch")
         for node in ("n1", "n2"):
             strobed(made, node)
-        assert not made.pids(other, "storm_strober")
+        until(lambda: not made.pids(other, "storm_strober"),
+              f"{other}'s strober to end")
         assert {state(made, j) for j in pair} == {"RUNNING"}
 
     def het():
@@ -581,6 +590,7 @@ def test_backup_takes_over():
         command(made, "slurmctld")
         pair = [submit(made) for _ in "12"]
         running(made, *pair)
+        stepping(made, *pair)
         strobed(made)
         save_jobs(made, pair[0], "/home/slurmctld/job_state")
         # it does not save again for some seconds
