@@ -57,7 +57,7 @@ def test_flood(lab, kind):
 def test_a_step_starts_in_a_flood(lab):
     """The kernel discards what is of no session that is open. The next step's
     is one."""
-    one = lab.flood("garbage", 30)
+    one = lab.flood("garbage", 60)
     until(lambda: "a flood of datagrams" in lab.lab.log("n1", "slurmd"),
           "the agent to notice")
     for _ in range(3):
@@ -75,7 +75,7 @@ def test_the_strobes_own_address(lab):
     """Root elsewhere forges that, too, and passes the kernel's filter. The
     thread takes no more strobes then. They go the way of all datagrams, in the
     main loop."""
-    one = lab.flood("spoof", 30)
+    one = lab.flood("spoof", 60)
     until(lambda: "from an address that strobes come from" in
           lab.lab.log("n1", "slurmd"), "the agent to notice")
     found = lab.measure(STROBES)

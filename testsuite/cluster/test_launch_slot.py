@@ -40,6 +40,8 @@ def two_compute(gang):
     for _ in range(2):
         gang.begin("{do} spin 100000000 block")
     until(lambda: len(gang.jobs()) == 2, "two jobs")
+    # their steps run: a slurmctld that is reconfigured drops a request for one
+    gang.alternate(times=1)
 
 
 def beside_two(gang):
@@ -106,6 +108,12 @@ def began(out):
     return {node[rank]: at[rank] for rank in node}
 
 
+def interrupted(gang, since):
+    """Strobes were late, as on a busy machine: meanwhile everything ran."""
+    return any(e["what"] == "open" for n in gang.names
+               for e in gang.trace(n, since[n]))
+
+
 def check_step(gang, since, job, step, times):
     """All of its tasks began in turns of its job. Returns how long each node's
     waited, in us."""
@@ -133,23 +141,24 @@ def check_timeline(run, waits):
 @pytest.mark.every_release
 def test_first_instruction(gang):
     job = beside_two(gang)
-    steps, longest = 0, 0
-    while steps < 20 or longest < 2000:
+    steps, checked, longest = 0, 0, 0
+    while checked < 20 or longest < 2000:
         assert steps < 100, "no task has ever waited"
         since = {n: gang.mark(n) for n in gang.names}
         run = gang.run(f"srun --jobid={job} -l -N{NODES} --launch=storm "
                        f"{BEGAN}")
         assert run.code == 0, str(run)
-        waits = check_step(gang, since, job, steps, began(run.out))
-        check_timeline(run, waits)
-        longest = max(longest, *waits)
+        if not interrupted(gang, since):
+            waits = check_step(gang, since, job, steps, began(run.out))
+            check_timeline(run, waits)
+            longest = max(longest, *waits)
+            checked += 1
         steps += 1
     gang.cancel(job)
 
 
-def test_of_script(gang):
-    """The script itself does not wait, and its steps do."""
-    two_compute(gang)
+def script(gang):
+    """Run a script of three steps. False: strobes were late."""
     since = {n: gang.mark(n) for n in gang.names}
     step = f"srun -l -N{NODES} --launch=storm /home/user/bin/taskdo node began"
     batch = gang.start(
@@ -161,10 +170,19 @@ def test_of_script(gang):
     (batch.dir / "go").touch()
     run = batch.finish()
     assert run.code == 0, str(run)
+    if interrupted(gang, since):
+        return False
     for i in range(3):
         check_step(gang, since, job, i, began((run.dir / f"out.{i}").read_text()))
     for node in gang.names:
         assert not start_of(gang.trace(node, since[node]), job, BATCH)
+    return True
+
+
+def test_of_script(gang):
+    """The script itself does not wait, and its steps do."""
+    two_compute(gang)
+    assert any(script(gang) for _ in range(5)), "strobes are late"
 
 
 def test_alone_no_wait(gang):
@@ -264,7 +282,8 @@ def test_signal(gang, sig):
     run = waits.srun.finish()
     assert run.code == 128 + getattr(signal, f"SIG{sig}"), str(run)
     gang.until(lambda: waits.events()[-1]["what"] == "gone", "the step's end")
-    assert not waits.has_begun(), waits.events()
+    # its turn, if that came sooner than the signal
+    assert not waits.has_begun() or waits.start()["why"] == "slot", waits.events()
     gang.cancel(waits.job)
 
 
