@@ -136,8 +136,7 @@ static void host_check_agent(uint16_t port)
 			   "the agent (process %d) is stopped: 'kill -CONT %d'",
 			   (int) agent, (int) agent);
 	else if (agent)
-		check_tell(CHECK_OK, "", "port %u is the agent's (process %d)",
-			   port, (int) agent);
+		check_tell(CHECK_OK, "", "port %u is the agent's", port);
 	else
 		host_check_no_agent(port, "root's");
 }
@@ -247,7 +246,7 @@ static void host_check_this(const struct storm_settings *s, const char *name)
 			max, s->socket_buffer, s->socket_buffer);
 }
 
-static void host_check_interface(const struct storm_settings *s)
+void check_host_interface(const struct storm_settings *s, const char *place)
 {
 	char up[INTERFACES][IF_NAMESIZE], name[IF_NAMESIZE], list[LINE];
 	int n = host_interfaces(&up, list, sizeof(list));
@@ -261,6 +260,8 @@ static void host_check_interface(const struct storm_settings *s)
 				name, list);
 			return;
 		}
+	} else if (*place) {
+		snprintf(name, sizeof(name), "%s", place);
 	} else if (!host_default_route(&name)) {
 		if (n != 1) {
 			check_tell(
@@ -457,7 +458,6 @@ static void host_check_disks(void)
 void check_host(const struct storm_conf *conf)
 {
 	host_check_port(conf->set.port);
-	host_check_interface(&conf->set);
 	host_check_neighbours();
 	host_check_name();
 	host_check_munge();

@@ -12,9 +12,11 @@
 
 #include "src/storm_common/storm_conf.h"
 
-/* Check port, interface, kernel, munged, real time, control groups and
- * disks. */
+/* Check port, kernel, munged, real time, control groups and disks. */
 void check_host(const struct storm_conf *conf);
+/* Check the interface.  place: the one by which nodes reach this host, of which
+ * Slurm's library is asked; "": nothing shows it. */
+void check_host_interface(const struct storm_settings *s, const char *place);
 /* Copy the first line of a file to out, without its end.  False: it cannot be
  * read. */
 bool host_first_line(const char *path, char *out, unsigned long size);

@@ -9,7 +9,9 @@
  * size arrive.  Last, all that are well are opened in one deep tree, in which agents
  * connect to each other.
  *
- * It prints lines for storm_check: WORD, tab, NODE, tab, TEXT.
+ * It prints lines for storm_check: WORD, tab, NODE, tab, TEXT; and "@interface",
+ * tab, NAME: the one by which nodes reach this host.  "-" in the place of nodes: it
+ * asks nobody.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -42,6 +44,7 @@
 #include "src/libstorm/base/minmax.h"
 #include "src/libstorm/base/tree.h"
 #include "src/storm_common/node_addr.h"
+#include "src/storm_common/node_place.h"
 #include "src/storm_common/slurm_build.h"
 #include "src/storm_common/storm_conf.h"
 
@@ -114,29 +117,80 @@ static char *nodes_own_name(void)
 	return name;
 }
 
+/* Does slurm.conf itself have this address, for all hosts?  A name may have
+ * another one here than elsewhere: Debian gives a host's own name 127.0.1.1. */
+static bool nodes_is_literal(const char *name)
+{
+	char *text = slurm_conf_get_bcast_address(name);
+	struct in_addr ip;
+	bool is;
+
+	if (!text)
+		text = slurm_conf_get_address(name);
+	is = text && inet_pton(AF_INET, text, &ip) == 1;
+	xfree(text);
+	return is;
+}
+
+/* slurmctld alone knows where a cloud node is. */
+static bool nodes_is_cloud(const char *name)
+{
+	slurm_conf_node_t **line;
+	int lines = slurm_conf_nodename_array(&line);
+	bool is = false;
+
+	for (int i = 0; i < lines && !is; i++) {
+		struct hostlist *hl = hostlist_create(line[i]->nodenames);
+
+		is = hl && hostlist_find(hl, name) >= 0 &&
+		     xstrcasestr(line[i]->state, "CLOUD");
+		if (hl)
+			hostlist_destroy(hl);
+	}
+	return is;
+}
+
 /* Where others look for this node's agent, there it must be. */
-static void nodes_check_here(const char *name)
+static void nodes_check_address(const char *name)
 {
 	char text[INET_ADDRSTRLEN], on[IF_NAMESIZE];
 	struct storm_node me = { .name = name };
 	struct in_addr ip;
 
-	if (!name || node_addr_all(&me, 1, conf.set.port) != 1 ||
+	if (node_addr_all(&me, 1, conf.set.port) != 1 ||
 	    !nodes_addr_v4(&me.addr, &ip))
 		return;
 	inet_ntop(AF_INET, &ip, text, sizeof(text));
-	if (!nodes_interface_of(&ip, &on))
+	if (storm_addr_is_loopback(&me.addr)) {
+		if (nodes_is_literal(name))
+			check_tell(
+				CHECK_MISSING, "",
+				"other hosts find node %s at %s, which is their own: set another NodeAddr in slurm.conf",
+				name, text);
+	} else if (!nodes_interface_of(&ip, &on) && !nodes_is_cloud(name)) {
 		check_tell(
 			CHECK_MISSING, "",
 			"no interface has the address of node %s, %s: correct NodeAddr or BcastAddr in slurm.conf, or the name service",
 			name, text);
-	else if (!strcmp(on, "lo"))
-		check_tell(
-			CHECK_MISSING, "",
-			"other hosts find node %s at %s, which is this host's own: set NodeAddr in slurm.conf, or correct /etc/hosts",
-			name, text);
-	else if (*conf.set.interface && if_nametoindex(conf.set.interface) &&
-		 strcmp(on, conf.set.interface))
+	}
+}
+
+/* The interface is what the agent finds, or a command that sends to nodes. */
+static void nodes_check_here(const char *name)
+{
+	char text[INET_ADDRSTRLEN], on[IF_NAMESIZE];
+	struct storm_addr place;
+	struct in_addr ip;
+
+	if (name)
+		nodes_check_address(name);
+	if (!node_place_find(name, &place) || !nodes_addr_v4(&place, &ip) ||
+	    !nodes_interface_of(&ip, &on))
+		return;
+	printf("@interface\t%s\n", on);
+	inet_ntop(AF_INET, &ip, text, sizeof(text));
+	if (name && *conf.set.interface && if_nametoindex(conf.set.interface) &&
+	    strcmp(on, conf.set.interface))
 		check_tell(
 			CHECK_MISSING, "",
 			"Interface=%s in storm.conf does not have the address of node %s, %s, which %s has: set Interface=%s, or correct NodeAddr",
@@ -629,9 +683,9 @@ int main(int argc, char **argv)
 		xfree(why);
 	me = nodes_own_name();
 	nodes_check_here(me);
-	if (argc > 1 && *argv[1])
+	if (argc > 1 && *argv[1] && strcmp(argv[1], "-"))
 		nodes_check(argv[1]);
-	else if (me)
+	else if (me && argc > 1 && !*argv[1])
 		nodes_check_clock(me);
 	xfree(me);
 	check_tell_raw(stdout, "");

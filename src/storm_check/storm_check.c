@@ -7,6 +7,7 @@
  */
 #include <getopt.h>
 #include <limits.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,16 +166,29 @@ static void check_verbs_here(const struct check_options *o,
 
 /* ---------------------------------------------------------------- other programs --- */
 
+static char check_place[IF_NAMESIZE]; /* the interface; "": not known */
+
 static void check_nodes_line(char *line)
 {
-	(void) check_tell_line(line);
+	static const char place[] = "@interface\t";
+
+	if (strncmp(line, place, strlen(place))) {
+		(void) check_tell_line(line);
+		return;
+	}
+	line += strlen(place);
+	snprintf(check_place, sizeof(check_place), "%.*s",
+		 (int) strcspn(line, "\n"), line);
 }
 
 /* What Slurm's library is needed for: this node's address, and the agents. */
 static void check_by_slurm(const struct check_options *o, bool slurm_runs)
 {
 	const char *argv[] = { PKGLIBEXECDIR "/storm_check_nodes",
-			       o->nodes ? o->nodes : "", o->conf, NULL };
+			       o->report ? "-" :
+			       o->nodes	 ? o->nodes :
+					   "",
+			       o->conf, NULL };
 	char last[512];
 	int rc;
 
@@ -323,11 +337,12 @@ int main(int argc, char **argv)
 	check_host(&conf);
 	if (conf.set.transport == STORM_TRANSPORT_VERBS)
 		check_verbs_here(&o, &conf);
+	check_by_slurm(&o, slurm_runs);
+	check_host_interface(&conf.set, check_place);
 	if (o.report) {
 		check_job_report(&conf);
 		return FINE;
 	}
-	check_by_slurm(&o, slurm_runs);
 	if (o.job && slurm_runs)
 		check_job(o.nodes, &conf);
 	return check_end(&o);

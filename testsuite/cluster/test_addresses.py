@@ -161,11 +161,13 @@ def test_own_name_is_ipv6(two):
 
 
 def interfaces(c):
-    """From the login host, with a file."""
+    """From the login host, with a file. storm check looks at the same interface."""
     run = c.srun("-v --bcast=/tmp/app -N3 -n3 {big} say x")
     assert run.code == 0 and run.out == "x\n" * 3, str(run)
     c.by_storm(run)
     c.remove("/tmp/app")
+    said = c.root("/run/stormlab/stage/bin/storm check", host="n1")
+    assert "ok       interface eth0, " in said and "missing" not in said, said
 
 
 @pytest.mark.parametrize("route", [

@@ -116,6 +116,8 @@ def test_by_a_job(lab):
     assert "ok       n[1-3]: the same storm.conf, as far as it must be" in lines
     assert any(line.startswith("ok       here and n[1-3]: interface eth0") for
                line in lines), lines
+    # another process on each
+    assert "ok       n[1-3]: port 8383 is the agent's" in lines
 
 
 def test_as_a_user(lab):
@@ -303,6 +305,7 @@ def test_clock_of_a_node(lab):
 
 
 def test_own_name_is_loopback(lab):
+    """Debian's default. Other hosts have the node's address, and all works."""
     hosts = lab.path("n1", "/etc/hosts")
     with open(hosts) as f:
         good = f.read()
@@ -310,9 +313,13 @@ def test_own_name_is_loopback(lab):
         f.write("127.0.1.1 n1\n" + "".join(
             l + "\n" for l in good.splitlines() if " n1" not in l))
     try:
-        lines = check(lab, host="n1", code=None)
+        lines = check(lab, host="n1", code=0)
         assert any("note     this host's own name n1 is 127.0.1.1" in line
                    for line in lines), lines
+        replace(lab, "slurm.conf", "NodeName=n[1-3]",
+                "NodeName=n[1-3] NodeAddr=127.0.1.[1-3]")
+        only(check(lab, host="n1"), "find node n1 at 127.0.1.1, which is their "
+             "own: set another NodeAddr")
     finally:
         with open(hosts, "w") as f:
             f.write(good)
