@@ -69,12 +69,18 @@ INIT = """
 mount --make-rprivate / && mount --bind "$R" "$R" || exit
 hostname "$H"
 mount -t proc proc "$R/proc" && mount -t sysfs -o ro sysfs "$R/sys" &&
-mount --rbind /dev "$R/dev" || exit
+mount -t tmpfs -o mode=755,nosuid tmpfs "$R/dev" || exit
+for d in null zero full random urandom tty; do
+	cp -a "/dev/$d" "$R/dev/" || exit
+done
+mkdir -m 1777 "$R/dev/shm" && mkdir "$R/dev/pts" && ln -s pts/ptmx "$R/dev/ptmx" &&
+ln -s /proc/self/fd "$R/dev/fd" &&
+mount -t devpts -o newinstance,ptmxmode=666 devpts "$R/dev/pts" || exit
 [ ! -d /sys/fs/cgroup ] || mount --rbind /sys/fs/cgroup "$R/sys/fs/cgroup" || exit
 for d in run tmp var/log var/lib/slurm var/lib/munge; do
 	mount -t tmpfs -o mode=755 tmpfs "$R/$d" || exit
 done
-mount --bind /dev/null "$R/etc/resolv.conf" || exit
+mount --bind "$R/dev/null" "$R/etc/resolv.conf" || exit
 cd "$R" && chmod 1777 tmp && mkdir -p var/log/munge var/log/slurm run/munge \
 	var/lib/slurm/slurmctld var/lib/slurm/slurmd
 exec chroot "$R" /usr/bin/python3 -c '

@@ -69,6 +69,14 @@ def test_bare_hosts_launch_by_slurm(hosts):
         hosts.srun("--launch=storm", "hostname").stderr
 
 
+def test_devices_are_not_the_machines(hosts):
+    """Stock's sbcast -f changes whose device it is."""
+    for name, (_, pid) in hosts.inits.items():
+        there = os.stat(f"/proc/{pid}/root/dev/null")
+        assert not os.path.samestat(there, os.stat("/dev/null")), name
+        assert there.st_rdev == os.stat("/dev/null").st_rdev, name
+
+
 def readelf(path, *options):
     return subprocess.run(["readelf", "-W", *options, path], check=True, text=True,
                           capture_output=True).stdout
