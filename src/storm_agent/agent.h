@@ -136,6 +136,8 @@ struct agent {
 		 * it shows the interface. */
 		struct storm_addr place;
 		bool has_place;
+		bool place_asked;		/* it is looked for */
+		uint64_t place_at, place_after; /* when again, and the pause */
 	} net;
 	struct storm_nm *nm;
 	struct agent_answers answers;

@@ -132,6 +132,29 @@ def test_name_service_that_hangs(silent):
     assert "node n1: no answer in time; falling back" in run.err, str(run)
 
 
+def test_name_service_that_answers_late(silent):
+    """The agent began on the interface of the default route, which is another one
+    here. It looks again, and the next agent has the right one."""
+    c, since = silent, len(silent.lab.log("n1", "slurmd"))
+    c.root("ip route replace default via 10.84.0.1 dev eth1", host="n1")
+    try:
+        c.lab.kill("n1", "agent")
+        until(lambda: "serves node n1" in c.lab.log("n1", "slurmd")[since:],
+              "another agent")
+        c.root("umount /etc/hosts", host="n1")
+        until(lambda: "now the name service answers: this node is at "
+              f"{address_of('n1')}, " in c.lab.log("n1", "slurmd")[since:],
+              "a second look")
+        c.lab.wait_attached("n1", since=since)
+        until(lambda: c.lab.log("n1", "slurmd")[since:].count("serves node n1")
+              == 2, "the next agent")
+        interfaces(c)
+    finally:
+        c.root("ip route replace default via 10.83.0.1 dev eth0", host="n1")
+        # the fixture takes it away
+        c.root("mount --bind /run/hosts /etc/hosts", host="n1")
+
+
 def no_ipv6(c, host, value):
     """1: its interface has no addresses of IPv6 any more."""
     c.root(["sh", "-c",

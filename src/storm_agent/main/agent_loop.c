@@ -20,6 +20,7 @@
 #include "agent_local.h"
 #include "agent_loop.h"
 #include "agent_neighbours.h"
+#include "agent_place.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/protocol/nm/nm.h"
 #include "src/libstorm/transport/driver.h"
@@ -97,6 +98,7 @@ static uint64_t agent_loop_tick(struct agent *a, uint64_t now)
 		agent_file_tick,       agent_gang_tick,
 		agent_flood_tick,      agent_loop_orphan_tick,
 		agent_neighbours_tick, agent_local_tick,
+		agent_place_tick,
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
