@@ -199,14 +199,32 @@ static void nodes_check_here(const char *name)
 
 /* --------------------------------------------------------------------- slurmctld --- */
 
-static node_info_msg_t *ctld_says;
+static struct {
+	node_info_msg_t *says;
+	pthread_t thread;
+	bool asked, heard;
+} ctld;
 
 static void *nodes_ask_ctld(void *arg)
 {
 	(void) arg;
-	if (slurm_load_node(0, &ctld_says, SHOW_ALL))
-		ctld_says = NULL;
+	if (slurm_load_node(0, &ctld.says, SHOW_ALL))
+		ctld.says = NULL;
 	return NULL;
+}
+
+/* slurmctld may be down: nothing here waits for it for long.  NULL: it says nothing. */
+static const node_info_msg_t *nodes_hear_ctld(void)
+{
+	struct timespec until;
+
+	if (ctld.asked && !ctld.heard) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec += CTLD_ANSWER;
+		ctld.heard = !pthread_timedjoin_np(ctld.thread, NULL, &until);
+		ctld.asked = ctld.heard;
+	}
+	return ctld.heard ? ctld.says : NULL;
 }
 
 /* Why the strober leaves a node out.  Whether it is lost its own answer shows. */
@@ -249,10 +267,10 @@ static void nodes_tell_out(const char *name, const char *extra)
 		   name, "it takes no turns (%s): %s", word, what);
 }
 
-static void nodes_tell_ctld(const char *name)
+static void nodes_tell_ctld(const node_info_msg_t *says, const char *name)
 {
-	for (uint32_t i = 0; ctld_says && i < ctld_says->record_count; i++) {
-		const node_info_t *n = &ctld_says->node_array[i];
+	for (uint32_t i = 0; i < says->record_count; i++) {
+		const node_info_t *n = &says->node_array[i];
 
 		if (!n->name || strcmp(n->name, name))
 			continue;
@@ -267,20 +285,38 @@ static void nodes_tell_ctld(const char *name)
 	}
 }
 
-/* slurmctld may be down: nothing here waits for it. */
-static void nodes_tell_by_ctld(const struct check_node *nodes, uint32_t count,
-			       pthread_t asked, bool started)
+static void nodes_tell_by_ctld(const struct check_node *nodes, uint32_t count)
 {
-	struct timespec until;
+	const node_info_msg_t *says = nodes_hear_ctld();
 
-	if (!started)
-		return;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += CTLD_ANSWER;
-	if (pthread_timedjoin_np(asked, NULL, &until))
-		return;
-	for (uint32_t i = 0; i < count; i++)
-		nodes_tell_ctld(nodes[i].name);
+	for (uint32_t i = 0; says && i < count; i++)
+		nodes_tell_ctld(says, nodes[i].name);
+}
+
+/* A cloud node that is not where slurm.conf has it.  Agents believe that only of what
+ * slurmctld has signed for a step, so it cannot be asked. */
+static bool nodes_is_elsewhere(const struct check_node *n, bool found)
+{
+	const node_info_msg_t *says =
+		nodes_is_cloud(n->name) ? nodes_hear_ctld() : NULL;
+	struct in_addr its, known = { 0 };
+
+	for (uint32_t i = 0; says && i < says->record_count; i++) {
+		const node_info_t *r = &says->node_array[i];
+
+		if (!r->name || strcmp(r->name, n->name) || !r->node_addr ||
+		    inet_pton(AF_INET, r->node_addr, &its) != 1)
+			continue;
+		if (found && nodes_addr_v4(&n->is.addr, &known) &&
+		    known.s_addr == its.s_addr)
+			return false;
+		check_tell(
+			CHECK_NOTE, n->name,
+			"slurmctld alone knows that it is at %s, which agents believe for a step: it is not asked",
+			r->node_addr);
+		return true;
+	}
+	return false;
 }
 
 /* ------------------------------------------------------------------- one agent --- */
@@ -603,9 +639,14 @@ static uint32_t nodes_list(const char *text, struct check_node **out)
 	nodes = xcalloc(hostlist_count(hl), sizeof(*nodes));
 	while ((name = hostlist_shift(hl))) {
 		struct check_node *i = &nodes[n];
+		bool found;
 
 		i->is.name = i->name = name;
-		if (node_addr_all(&i->is, 1, conf.set.port) == 1)
+		i->is.addr.port = 0;
+		found = node_addr_all(&i->is, 1, conf.set.port) == 1;
+		if (nodes_is_elsewhere(i, found))
+			continue;
+		if (found)
 			n++;
 		else
 			check_tell(
@@ -653,18 +694,17 @@ static unsigned int nodes_mtu(const struct check_node *nodes, uint32_t count)
 static void nodes_check(const char *text)
 {
 	struct check_node *nodes;
-	uint32_t count = nodes_list(text, &nodes);
-	pthread_t asked;
-	bool asks;
+	uint32_t count;
 
+	ctld.asked = !pthread_create(&ctld.thread, NULL, nodes_ask_ctld, NULL);
+	count = nodes_list(text, &nodes);
 	if (!count)
 		return;
-	asks = !pthread_create(&asked, NULL, nodes_ask_ctld, NULL);
 	mtu = nodes_mtu(nodes, count);
 	packets = xmalloc(PACKETS * mtu);
 	nodes_try_all(nodes, count);
 	nodes_try_tree(nodes, count);
-	nodes_tell_by_ctld(nodes, count, asked, asks);
+	nodes_tell_by_ctld(nodes, count);
 }
 
 int main(int argc, char **argv)

@@ -334,6 +334,16 @@ def test_sbcast_before_a_step(cloud):
         cloud.by_storm(run, launched=False)
 
 
+def test_check_of_a_cloud_node(cloud):
+    """Nothing is missing."""
+    said = cloud.root("/run/stormlab/stage/bin/storm check -w n[1-3]")
+    assert f"note     n3: slurmctld alone knows that it is at {CLOUD}, " in said
+    assert "ok       n[1-2]: TCP port 8383; " in said and "missing" not in said, \
+        said
+    said = cloud.root("/run/stormlab/stage/bin/storm check", host="n3")
+    assert "missing" not in said, said
+
+
 def test_cloud_node(cloud):
     """Agents believe what slurmctld has signed of where nodes are."""
     for bcast in ("", "--bcast=/tmp/app "):
