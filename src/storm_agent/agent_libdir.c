@@ -186,7 +186,7 @@ void agent_libdir_add(struct agent *a, const struct agent_creds *c,
 	}
 	if (count >= PER_USER) {
 		debug("uid %u has %d directories of libraries already: %s stays when its job ends",
-		      c->user.uid, count, path);
+		      c->user.uid, count, STORM_SHOWN(path));
 		return;
 	}
 	d = xmalloc(sizeof(*d));
