@@ -26,13 +26,22 @@
 #define OVERFLOW_UID 65534     /* of all users who are not in a namespace */
 #define SIGNALS 32	       /* read at a time */
 
+/* The caller and the thread have it.  The last one frees it. */
 struct senders {
-	pthread_t thread;
 	pid_t *pids;
 	size_t n;
 	bool root; /* the thread's */
 	_Atomic bool stop, done;
+	_Atomic bool left; /* by one of the two */
 };
+
+static void senders_leave(struct senders *s)
+{
+	if (!atomic_exchange(&s->left, true))
+		return;
+	free(s->pids);
+	free(s);
+}
 
 /* In a user namespace of its own a process sees root of this one as the user that
  * has no number there, and has a root of its own. */
@@ -118,6 +127,7 @@ static void *senders_thread(void *arg)
 		s->root = senders_ask(s, s->pids[i],
 				      now + EACH < end ? now + EACH : end);
 	s->done = true;
+	senders_leave(s);
 	return NULL;
 }
 
@@ -125,6 +135,7 @@ struct senders *senders_start(pid_t *pids, size_t n)
 {
 	struct senders *s = calloc(1, sizeof(*s));
 	sigset_t all, before;
+	pthread_t thread;
 	int err;
 
 	if (!s)
@@ -136,10 +147,12 @@ struct senders *senders_start(pid_t *pids, size_t n)
 	sigfillset(&all);
 	sigdelset(&all, SIGCHLD);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&s->thread, NULL, senders_thread, s);
+	err = pthread_create(&thread, NULL, senders_thread, s);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!err)
+	if (!err) {
+		pthread_detach(thread);
 		return s;
+	}
 	free(s);
 	errno = err;
 	return NULL;
@@ -157,9 +170,7 @@ bool senders_stop(struct senders *s)
 	if (!s)
 		return false;
 	s->stop = true;
-	pthread_join(s->thread, NULL);
-	root = s->root;
-	free(s->pids);
-	free(s);
+	root = s->done && s->root;
+	senders_leave(s);
 	return root;
 }

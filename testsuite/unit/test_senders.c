@@ -5,8 +5,10 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -151,6 +153,96 @@ START_TEST(test_one_of_many)
 }
 END_TEST
 
+static void *tell_and_wait(void *fd)
+{
+	pid_t self = gettid();
+
+	must(write(*(int *) fd, &self, sizeof(self)) == sizeof(self));
+	while (1)
+		pause();
+	return NULL;
+}
+
+/* A user's process, and a thread of it. */
+static pid_t with_thread(pid_t *thread, int go)
+{
+	pthread_t other;
+	int fds[2];
+	pid_t pid;
+	char c;
+
+	must(!pipe(fds));
+	pid = fork();
+	must(pid >= 0);
+	if (!pid) {
+		must(!setuid(USER));
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		signal(SIGUSR1, nothing);
+		must(!pthread_create(&other, NULL, tell_and_wait, &fds[1]));
+		must(read(go, &c, 1) == 1);
+		execl("/bin/sleep", "sleep", "1000", NULL);
+		_exit(127);
+	}
+	must(read(fds[0], thread, sizeof(*thread)) == sizeof(*thread));
+	close(fds[0]);
+	close(fds[1]);
+	return pid;
+}
+
+/* It traces the thread, and does not let it end. */
+static pid_t holds(pid_t thread)
+{
+	int fds[2];
+	char ready;
+	pid_t pid;
+
+	must(!pipe(fds));
+	pid = fork();
+	must(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		must(!ptrace(PTRACE_SEIZE, thread, 0, 0));
+		must(write(fds[1], "", 1) == 1);
+		while (1)
+			pause();
+	}
+	must(read(fds[0], &ready, 1) == 1);
+	close(fds[0]);
+	close(fds[1]);
+	return pid;
+}
+
+/* A process that executes a program waits for its other threads, and whoever wants to
+ * trace it waits for that.  Nobody waits for the one who asks. */
+START_TEST(test_process_that_executes)
+{
+	pid_t thread, pid, tracer, *copy = malloc(sizeof(*copy));
+	struct senders *s;
+	int go[2];
+
+	must(!pipe(go));
+	pid = with_thread(&thread, go[0]);
+	tracer = holds(thread);
+	must(write(go[1], "", 1) == 1);
+	while (!freezer_proc_stands(thread)) /* a zombie */
+		usleep(1000);
+	must(!kill(pid, SIGUSR1));
+	must(freezer_proc_waiting(pid));
+	*copy = pid;
+	s = senders_start(copy, 1);
+	must(s);
+	usleep(200000);
+	must(!senders_done(s));
+	must(!senders_stop(s));
+	kill(tracer, SIGKILL);
+	must(waitpid(tracer, NULL, 0) == tracer);
+	kill(pid, SIGKILL);
+	must(waitpid(pid, NULL, 0) == pid);
+	close(go[0]);
+	close(go[1]);
+}
+END_TEST
+
 START_TEST(test_nobody)
 {
 	senders_stop(NULL);
@@ -170,6 +262,7 @@ int main(void)
 	tcase_add_loop_test(t, test_roots, 0, 2);
 	tcase_add_loop_test(t, test_users, 0, 2);
 	tcase_add_test(t, test_one_of_many);
+	tcase_add_test(t, test_process_that_executes);
 	tcase_add_test(t, test_nobody);
 	suite_add_tcase(s, t);
 	return unit_main(s);

@@ -38,8 +38,9 @@
 #define RELIST STORM_SEC
 #define STAMP_TICK (100 * STORM_MS)
 #define LOOK_EVERY AGENT_GANG_LOOK
-#define LOOK_PART 16		   /* a look may take this part of the time */
-#define LOOK_ANSWER (2 * STORM_MS) /* until senders.h has one */
+#define LOOK_PART 16		    /* a look may take this part of the time */
+#define LOOK_ANSWER (2 * STORM_MS)  /* until senders.h has one */
+#define LOOK_HANGS (200 * STORM_MS) /* then it has none for long */
 #define LOOK_RARELY (1000 * STORM_MS) /* a stopped step's later checks */
 
 /* ----------------------------------------------------------- come and go --- */
@@ -412,6 +413,8 @@ static uint64_t agent_gang_step_look_due(const struct agent_gang *g,
 	uint64_t rarely = l->looked + storm_max(LOOK_RARELY, least);
 	uint64_t stands = turns_step_stopped_at(l->turns) + LOOK_EVERY;
 
+	if (l->senders && l->looked > l->asked + LOOK_HANGS)
+		return rarely;
 	if (l->senders || turns_step_attaches(l->turns))
 		return l->looked + LOOK_ANSWER;
 	if (turns_step_is_traced(l->turns) ||
