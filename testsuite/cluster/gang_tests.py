@@ -14,7 +14,7 @@ import pytest
 
 import mpis
 from gang import NODES
-from harness import save_jobs
+from harness import continue_agent, save_jobs
 from lab import slurmconf
 
 BATCH = 0xfffffffb
@@ -232,9 +232,11 @@ def test_agent_stopped(gang, two):
         gang.until(lambda: not gang.stand("n1"), "all of n1 to run")
         gang.until(lambda: gang.said("n1", "slurmd", "does not respond"),
                    "slurmd to say so")
+        # or it replaces the agent after 5 s, and there are turns again
+        gang.lab.kill("n1", "slurmd", signal.SIGSTOP)
         gang.goes_on("n1")
     finally:
-        gang.lab.kill("n1", "agent", signal.SIGCONT)
+        continue_agent(gang.lab, "n1")
     gang.alternate()
 
 
