@@ -622,6 +622,14 @@ storm_member_compare_and_write(storm_member_t *m, const struct storm_idset *P,
 int storm_member_report(storm_member_t *m, uint8_t kind, uint32_t code,
 			const struct storm_idset *ids);
 
+/*
+ * How long a report of this node or of nodes below it waits for others, to go up
+ * with them: at most ns; at first 100 ms.  A domain in which work begins again and
+ * again, and whose owner waits for each end, sets less.  STORM_ECLOSED.  Any
+ * thread.
+ */
+int storm_member_hold(storm_member_t *m, uint64_t ns);
+
 /* ------------------------------------------------------ file transfer --- */
 
 /*

@@ -607,6 +607,64 @@ START_TEST(test_reports)
 }
 END_TEST
 
+static uint32_t heard_of;
+
+static void on_one_report(void *arg, const struct storm_report *rep)
+{
+	(void) arg;
+	__atomic_fetch_add(&heard_of, (uint32_t) storm_idset_size(&rep->ids),
+			   __ATOMIC_SEQ_CST);
+}
+
+/* The ns from a report of one node alone until the owner has it. */
+static uint64_t one_report_takes(uint32_t node, uint32_t id)
+{
+	uint32_t before = __atomic_load_n(&heard_of, __ATOMIC_SEQ_CST);
+	struct storm_idset ids = some(id, id);
+	uint64_t begun = nodes_now();
+
+	must(!storm_member_report(member[node], 1, 0, &ids));
+	storm_idset_clear(&ids);
+	must(until(__atomic_load_n(&heard_of, __ATOMIC_SEQ_CST) > before));
+	return nodes_now() - begun;
+}
+
+/* A report waits for others as long as the nodes say, again and again.  Real time
+ * also has a busy machine in it. */
+START_TEST(test_hold)
+{
+	struct storm_domain_conf conf = {
+		.nodes = list,
+		.count = NODES,
+		.set = set,
+		.on_report = on_one_report,
+	};
+	bool exact = world == WORLD_SIM;
+	uint64_t took;
+	int err;
+
+	nodes_seed(_i);
+	domain = storm_domain_create(&conf, &err);
+	must(domain && !storm_domain_open(domain) &&
+	     !storm_domain_wait_open(domain, NULL));
+	for (uint32_t i = 0; i < NODES; i++) {
+		member[i] = storm_node_accept(host[i], true, PATIENCE);
+		must(member[i]);
+	}
+	took = one_report_takes(NODES - 1, 1);
+	must(took > 90 * STORM_MS);
+	for (uint32_t i = 0; i < NODES; i++)
+		must(!storm_member_hold(member[i], STORM_MS / 2));
+	for (uint32_t id = 2; id < 12; id++) {
+		took = one_report_takes(id % NODES, id);
+		must(!exact || took < 10 * STORM_MS);
+	}
+	storm_domain_destroy(domain);
+	domain = NULL;
+	must(until(storm_member_hold(member[0], STORM_MS) == STORM_ECLOSED));
+}
+END_TEST
+
 /* ------------------------------------------------------------------- failures --- */
 
 static uint32_t lost, blamed;
@@ -1063,6 +1121,7 @@ static void world_case(Suite *s, const char *name, void (*setup)(void), int n)
 	add(t, test_heartbeat, 0, unit_runs(n));
 	add(t, test_heartbeat_of_the_dead, 0, seeds(NODES));
 	add(t, test_reports, 0, unit_runs(n));
+	add(t, test_hold, 0, seeds(n));
 	add(t, test_node_dies, 0, seeds(3 * n));
 	add(t, test_owner_ends, 0, seeds(4 * n));
 	add(t, test_take_over, 0, seeds(4 * n));

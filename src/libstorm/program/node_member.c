@@ -97,6 +97,17 @@ int storm_member_report(storm_member_t *m, uint8_t kind, uint32_t code,
 	return err;
 }
 
+int storm_member_hold(storm_member_t *m, uint64_t ns)
+{
+	int err = STORM_ECLOSED;
+
+	pthread_mutex_lock(&m->sh->lock);
+	if (m->node)
+		err = storm_nm_report_hold(m->node->nm, m->session, ns);
+	pthread_mutex_unlock(&m->sh->lock);
+	return err == STORM_ENOENT ? STORM_ECLOSED : err;
+}
+
 /* ------------------------------------------------- primitives of this node --- */
 
 /* Locked.  After a request to the owner: wake the thread and return the event,

@@ -158,6 +158,10 @@ void storm_nm_applied(struct storm_nm *nm, uint64_t session, uint64_t op,
 int storm_nm_expect(struct storm_nm *nm, uint64_t session, uint8_t kind,
 		    uint32_t count);
 
+/* A report that is not complete waits for others of the subtree, so long (ns) at
+ * most; without this call 100 ms.  STORM_ENOENT: no session. */
+int storm_nm_report_hold(struct storm_nm *nm, uint64_t session, uint64_t most);
+
 /* Report ids of this node.  They join the cumulative report, which is
  * retransmitted until the owner acknowledges it.  One with a code other than 0
  * does not wait for others.  STORM_ENOENT: no such session. */

@@ -276,6 +276,7 @@ static struct nm_session *nm_session_create(struct storm_nm *nm,
 	s->report.due_at = s->status.refine_at = STORM_NEVER;
 	s->status.again_at = STORM_NEVER;
 	s->report.hold = HOLD_HASTE;
+	s->report.hold_most = HOLD_WELL;
 	s->request.tail = &s->request.first;
 	nm_repair_reset(&s->xfer);
 	s->heard.at = s->tree.checked_at = s->status.sent_at = now;

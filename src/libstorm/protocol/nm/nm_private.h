@@ -29,7 +29,9 @@
 #include "src/libstorm/wire/status.h"
 
 #define RADIX_MAX STORM_RADIX_MAX
-#define HOLD_HASTE (4 * STORM_MS) /* of a report, see nm_report.c */
+/* of a report, see nm_report.c */
+#define HOLD_WELL (100 * STORM_MS)
+#define HOLD_HASTE (4 * STORM_MS)
 #define MEMORY_MAX (16u << 20)	  /* a transfer to memory */
 #define NM_PARTS_BYTES (STORM_BEGIN_MAX + STORM_DATAGRAM_MAX)
 
@@ -202,7 +204,9 @@ struct nm_report {
 	uint64_t version;   /* of `all` */
 	uint64_t hop_acked; /* the version that the parent has */
 	uint64_t mine_in;   /* the first version that has all of `mine` */
-	uint64_t due_at, sent_at, rto, hold;
+	uint64_t due_at, sent_at, rto;
+	uint64_t hold;	    /* the next failure waits so long */
+	uint64_t hold_most; /* and whatever it is, no longer than this */
 };
 
 /* Operations that this node asks the owner for; see nm_request.c. */

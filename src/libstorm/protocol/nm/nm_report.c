@@ -12,9 +12,9 @@
 #include "src/libstorm/base/minmax.h"
 #include "src/libstorm/base/step_name.h"
 
-/* How long a part of the whole waits for the rest before it goes up.  What ended
- * well is of no use to the owner before all of it is there; a failure is. */
-#define HOLD_WELL (100 * STORM_MS)
+/* How long a part of the whole waits for the rest before it goes up, see HOLD_WELL.
+ * What ended well is of no use to the owner before all of it is there; a failure
+ * is. */
 #define RTO_FIRST (50 * STORM_MS)
 #define RTO_MAX (500 * STORM_MS)
 /* The owner's acknowledgement is overdue this long, and a hold on each level of
@@ -46,7 +46,7 @@ static void nm_report_changed(struct nm_session *s, bool haste, uint64_t now)
 {
 	struct nm_report *r = &s->report;
 	uint8_t was = r->complete;
-	uint64_t hold = HOLD_WELL;
+	uint64_t hold = r->hold_most;
 
 	r->complete = nm_report_complete(s);
 	r->version++;
@@ -55,8 +55,8 @@ static void nm_report_changed(struct nm_session *s, bool haste, uint64_t now)
 		hold = 0;
 	} else if (haste) {
 		/* failures that come one by one come less and less often */
-		if (now > r->sent_at + 2 * HOLD_WELL)
-			r->hold = HOLD_HASTE;
+		if (now > r->sent_at + 2 * r->hold_most)
+			r->hold = storm_min(HOLD_HASTE, r->hold_most);
 		hold = r->hold;
 	}
 	if (r->due_at > now + hold)
@@ -94,6 +94,17 @@ int storm_nm_expect(struct storm_nm *nm, uint64_t session, uint8_t kind,
 	if (kind >= STORM_REPORT_KINDS)
 		return STORM_EINVAL;
 	s->report.expect[kind] = count;
+	return STORM_OK;
+}
+
+int storm_nm_report_hold(struct storm_nm *nm, uint64_t session, uint64_t most)
+{
+	struct nm_session *s = nm_find_host(nm, session);
+
+	if (!s)
+		return STORM_ENOENT;
+	s->report.hold_most = most;
+	s->report.hold = storm_min(s->report.hold, most);
 	return STORM_OK;
 }
 
@@ -271,7 +282,7 @@ uint64_t nm_report_tick(struct nm_session *s, uint64_t now)
 	}
 	free(buf);
 	r->sent_at = now;
-	r->hold = r->hold * 2 > HOLD_WELL ? HOLD_WELL : r->hold * 2;
+	r->hold = storm_min(2 * r->hold, r->hold_most);
 	r->due_at = now + r->rto;
 	r->rto = r->rto * 2 > RTO_MAX ? RTO_MAX : r->rto * 2;
 	return r->due_at;
