@@ -20,13 +20,16 @@ static const struct storm_verb {
 	{ "check", "storm_check", false },
 	{ "hold", "storm_hold", true },
 	{ "release", "storm_hold", true },
+	{ "run", "storm_run", false },
 };
 
 static const char usage[] =
 	"Usage: storm check [OPTIONS]\n"
 	"       storm hold|release [OPTIONS] JOB[,JOB...]\n"
+	"       storm run [OPTIONS] PROGRAM [ARGUMENTS]\n"
 	"check: what STORM needs on this host, and the network to agents.\n"
 	"hold, release: take the turns of a running job from it; give them back.\n"
+	"run: start tasks inside a job, without a step for each.\n"
 	"\n"
 	"  -V, --version  print the version\n"
 	"  -h, --help     print this summary; after a subcommand, that one's\n";
@@ -58,6 +61,6 @@ int main(int argc, char **argv)
 	/* options may stand before hold and release, which know their version */
 	if (*verb == '-')
 		return storm_become("storm_hold", argv);
-	fputs("storm: check, hold or release; see storm --help\n", stderr);
+	fputs("storm: check, hold, release or run; see storm --help\n", stderr);
 	return USAGE;
 }

@@ -1,0 +1,57 @@
+/*
+ * conn.h - a connection of the head's: frames that come, and bytes that wait to be sent.
+ * Nothing here waits.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_CONN_H
+#define STORM_CONN_H
+
+#include "run_sock.h"
+
+enum conn_kind {
+	CONN_NEW,
+	CONN_CLIENT,
+	CONN_LAUNCHER, /* of the head's host */
+	CONN_WAITS,    /* for the head's end */
+	CONN_INLET     /* output of a launcher, by TCP */
+};
+
+struct conn {
+	struct conn *next;
+	enum conn_kind kind;
+	int fd; /* -1: closed; the head frees it */
+	bool tcp;
+	bool bye; /* close it when all is sent */
+	struct run_reader in;
+	uint8_t *out; /* [at, have) is to be sent */
+	size_t at, have, room;
+	/* CLIENT and INLET: the run, or 0 */
+	uint64_t run;
+	/* CLIENT: its own descriptors, until the run has begun; what it wants,
+	 * as run_what's bytes, and read */
+	int file[RUN_SOCK_FDS];
+	uint8_t *ask;
+	size_t ask_len;
+	struct run_what what;
+	/* INLET */
+	uint64_t taken;
+};
+
+/* NULL: no memory, and fd is closed. */
+struct conn *conn_create(int fd, bool tcp);
+/* NULL is allowed. */
+void conn_destroy(struct conn *c);
+void conn_close(struct conn *c);
+void conn_close_files(struct conn *c);
+
+/* Without memory it is closed: the other end must not miss anything. */
+void conn_put(struct conn *c, enum run_kind kind, const void *body, size_t len);
+void conn_put_text(struct conn *c, enum run_kind kind, const char *text);
+/* Bytes that wait. */
+size_t conn_waits(const struct conn *c);
+void conn_flush(struct conn *c);
+/* Read what is there.  A connection that has ended is closed. */
+void conn_read(struct conn *c);
+
+#endif

@@ -1,0 +1,821 @@
+/*
+ * head.c - see head.h.  One loop owns everything; libstorm's thread hands it reports and
+ * faults.  What follows from them is decided in runs.c.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "conn.h"
+#include "head.h"
+#include "head_step.h"
+#include "launcher_base.h"
+#include "runs.h"
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/wire/credential.h"
+
+#define EVENT 1
+#define LOOK 100 /* ms, while the domain works on something */
+/* A client that does not read so much stops its tasks. */
+#define OUTPUT_WAITS (256u << 10)
+#define BYE_LIMIT 2000 /* ms, for clients to take their last words */
+
+/* A message on its way to launchers. */
+struct cast {
+	struct cast *next;
+	storm_event_t *event;
+	uint8_t *buf;
+	uint64_t run;
+	bool start; /* else it kills */
+};
+
+/* What libstorm's thread says. */
+struct note {
+	struct note *next;
+	bool fault;
+	struct storm_fault why;
+	uint32_t code;
+	struct storm_idset ids;
+};
+
+static struct {
+	struct head_step step;
+	struct runs runs;
+	struct conn *conns;
+	struct cast *casts;
+	storm_domain_t *domain;
+	struct storm_addr relay;
+	uint8_t life[RUN_LIFE];
+	uint32_t local; /* the node of this host, or STORM_NO_NODE */
+	int listener, inlets, signals, event;
+	pthread_mutex_t lock;
+	struct note *notes, **notes_tail;
+} head = { .lock = PTHREAD_MUTEX_INITIALIZER, .local = STORM_NO_NODE };
+
+/* -------------------------------------------------------- from libstorm's thread --- */
+
+static void head_note(struct note *n)
+{
+	uint64_t one = 1;
+
+	n->next = NULL;
+	pthread_mutex_lock(&head.lock);
+	*head.notes_tail = n;
+	head.notes_tail = &n->next;
+	pthread_mutex_unlock(&head.lock);
+	if (write(head.event, &one, sizeof(one)) < 0)
+		return; /* the counter is full: it wakes anyway */
+}
+
+static void head_on_report(void *arg, const struct storm_report *r)
+{
+	struct note *n = calloc(1, sizeof(*n));
+
+	(void) arg;
+	if (!n || storm_idset_union(&n->ids, &r->ids)) {
+		/* its run would never end: a head that ends ends all */
+		storm_log(STORM_LOG_ERROR, "no memory for a report");
+		_exit(1);
+	}
+	n->code = r->code;
+	head_note(n);
+}
+
+static void head_on_fault(void *arg, const struct storm_fault *f)
+{
+	struct note *n = calloc(1, sizeof(*n));
+
+	(void) arg;
+	if (!n)
+		_exit(1);
+	n->fault = true;
+	n->why = *f;
+	head_note(n);
+}
+
+/* ------------------------------------------------------------------- clients --- */
+
+static struct conn *head_client(uint64_t run)
+{
+	struct conn *c = head.conns;
+
+	while (c && !(c->kind == CONN_CLIENT && c->run == run && c->fd >= 0))
+		c = c->next;
+	return c;
+}
+
+static struct conn *head_launcher(void)
+{
+	struct conn *c = head.conns;
+
+	while (c && !(c->kind == CONN_LAUNCHER && c->fd >= 0))
+		c = c->next;
+	return c;
+}
+
+static const char *head_node_name(void *arg, uint32_t node)
+{
+	(void) arg;
+	return node < head.step.count ? head.step.nodes[node].name : "?";
+}
+
+static void head_say_line(void *arg, const char *line)
+{
+	conn_put_text(arg, RUN_SAY, line);
+}
+
+__attribute__((format(printf, 2, 3))) static void head_say(struct conn *c,
+							   const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	if (c)
+		conn_put_text(c, RUN_SAY, line);
+}
+
+static void head_refuse(struct conn *c, enum run_kind kind, const char *why)
+{
+	conn_put_text(c, kind, why);
+	c->kind = CONN_WAITS;
+	conn_close_files(c);
+}
+
+/* Tell the clients of runs that are over. */
+static void head_end_runs(void)
+{
+	struct user_run *run;
+
+	while ((run = runs_over(&head.runs))) {
+		struct conn *c = run->client;
+		uint8_t status = (uint8_t) run_status(run);
+
+		if (c && c->fd >= 0) {
+			run_tell(run, c->what.argv[0], c->what.cwd,
+				 head_node_name, head_say_line, c);
+			conn_put(c, RUN_END, &status, 1);
+			c->run = 0;
+			c->bye = true;
+		}
+		runs_drop(&head.runs, run);
+	}
+}
+
+/* No run begins any more: those that wait go to the next head. */
+static void head_send_away(void)
+{
+	struct user_run *run = head.runs.first, *next;
+
+	for (; run; run = next) {
+		struct conn *c = run->client;
+
+		next = run->next;
+		if (run->state != RUN_WAITS)
+			continue;
+		if (c) {
+			c->run = 0;
+			head_refuse(c, RUN_AGAIN, "");
+		}
+		runs_abort(run);
+		run->client = NULL;
+	}
+}
+
+/* -------------------------------------------------------------------- casts --- */
+
+/* Send it to these nodes but the lost ones; buf becomes the cast's.  False: it cannot
+ * be sent. */
+static bool head_cast(struct user_run *run, bool start, uint8_t *buf,
+		      size_t len)
+{
+	struct storm_target to = { .kind = STORM_TARGET_MEMORY,
+				   .remote_event = EVENT };
+	struct cast *c = calloc(1, sizeof(*c));
+	struct storm_idset P = { 0 };
+
+	if (c && buf && !storm_idset_minus(&run->nodes, &head.runs.lost, &P) &&
+	    P.count)
+		c->event =
+			storm_xfer_and_signal(head.domain, &P, &to, buf, len);
+	storm_idset_clear(&P);
+	if (!c || !c->event) {
+		free(buf);
+		free(c);
+		return false;
+	}
+	c->buf = buf;
+	c->run = run->number;
+	c->start = start;
+	c->next = head.casts;
+	head.casts = c;
+	return true;
+}
+
+static void head_cast_kill(struct user_run *run, uint8_t sig)
+{
+	size_t len = 1 + 8 + 1;
+	uint8_t *buf = malloc(len);
+	struct storm_out o = { buf, buf + len, false };
+
+	if (buf) {
+		storm_put8(&o, RUN_KILL);
+		storm_put64(&o, run->number);
+		storm_put8(&o, sig);
+	}
+	if (!head_cast(run, false, buf, len))
+		storm_log(STORM_LOG_WARN,
+			  "signal %u for run %llu could not be sent", sig,
+			  (unsigned long long) run->number);
+}
+
+/* The tasks on this host get the client's own descriptors. */
+static bool head_pass_files(const struct user_run *run, struct conn *c)
+{
+	uint8_t frame[RUN_FRAME_HEADER + 8];
+	struct storm_out o = { frame + RUN_FRAME_HEADER, frame + sizeof(frame),
+			       false };
+	struct conn *l = head_launcher();
+
+	if (!l || c->file[0] < 0 || !storm_idset_has(&run->nodes, head.local))
+		return false;
+	run_frame_head(frame, RUN_FILES, 8);
+	storm_put64(&o, run->number);
+	return !run_sock_send(l->fd, frame, sizeof(frame), c->file);
+}
+
+static bool head_cast_start(struct user_run *run, struct conn *c)
+{
+	struct run_start s = {
+		.number = run->number,
+		.first = run->first,
+		.tasks = run->tasks,
+		.nodes = run->nodes, /* its memory stays the run's */
+		.local = STORM_NO_NODE,
+		.relay = head.relay,
+	};
+	size_t len;
+	uint8_t *buf;
+
+	memcpy(s.life, head.life, RUN_LIFE);
+	if (head_pass_files(run, c))
+		s.local = head.local;
+	conn_close_files(c);
+	len = 1 + run_start_len(&s) + c->ask_len;
+	buf = malloc(len);
+	if (buf) {
+		struct storm_out o = { buf, buf + len, false };
+
+		storm_put8(&o, RUN_START);
+		run_start_put(&o, &s);
+		storm_put(&o, c->ask, c->ask_len);
+	}
+	return head_cast(run, true, buf, len);
+}
+
+static void head_begin_runs(void)
+{
+	struct user_run *run;
+
+	while ((run = runs_begin(&head.runs))) {
+		struct conn *c = run->client;
+
+		if (head_cast_start(run, c))
+			continue;
+		head_say(c, "error: the launchers cannot be reached");
+		runs_abort(run);
+	}
+	if (head.runs.closing)
+		head_send_away();
+}
+
+/* A message did not come: of a start, no launcher has it. */
+static void head_cast_failed(const struct cast *cast,
+			     const struct storm_outcome *out)
+{
+	struct user_run *run = runs_find(&head.runs, cast->run);
+
+	if (!run || run->state != RUN_RUNS)
+		return;
+	if (!cast->start) {
+		run->kill = true;
+		return;
+	}
+	for (uint32_t k = 0; k < out->faults_kept; k++)
+		head_say(run->client, "error: node %s: %s",
+			 head_node_name(NULL, out->faults[k].node),
+			 storm_strerror((int) out->faults[k].why));
+	runs_abort(run);
+}
+
+static void head_check_casts(void)
+{
+	struct cast **at = &head.casts, *c;
+
+	while ((c = *at)) {
+		struct storm_outcome out;
+
+		if (!storm_test_event(c->event, false, 0, &out)) {
+			at = &c->next;
+			continue;
+		}
+		if (out.state != STORM_DONE)
+			head_cast_failed(c, &out);
+		storm_outcome_clear(&out);
+		storm_event_destroy(c->event);
+		*at = c->next;
+		free(c->buf);
+		free(c);
+	}
+}
+
+static void head_kill_runs(void)
+{
+	struct user_run *run;
+
+	while ((run = runs_to_kill(&head.runs))) {
+		run->kill = false;
+		head_cast_kill(run, SIGKILL);
+	}
+}
+
+/* -------------------------------------------------------------------- notes --- */
+
+static void head_lose(const struct storm_fault *f)
+{
+	storm_log(STORM_LOG_ERROR, "node %s is lost: %s",
+		  head_node_name(NULL, f->node), storm_strerror((int) f->why));
+	for (struct user_run *run = head.runs.first; run; run = run->next)
+		if (run->state == RUN_RUNS &&
+		    run_place(&run->nodes, f->node) != UINT32_MAX)
+			head_say(
+				run->client,
+				"error: the launcher on node %s is lost: %s; its tasks end, and all others of this run",
+				head_node_name(NULL, f->node),
+				storm_strerror((int) f->why));
+	runs_lose(&head.runs, f->node);
+}
+
+static void head_hear_notes(void)
+{
+	struct note *n, *next;
+	uint64_t count;
+
+	if (read(head.event, &count, sizeof(count)) < 0 && errno != EAGAIN)
+		return;
+	pthread_mutex_lock(&head.lock);
+	n = head.notes;
+	head.notes = NULL;
+	head.notes_tail = &head.notes;
+	pthread_mutex_unlock(&head.lock);
+	for (; n; n = next) {
+		next = n->next;
+		if (n->fault)
+			head_lose(&n->why);
+		else if (!runs_report(&head.runs, n->code, &n->ids))
+			storm_log(STORM_LOG_ERROR, "no memory for a report");
+		storm_idset_clear(&n->ids);
+		free(n);
+	}
+}
+
+static void head_step_over(void)
+{
+	int s = head.step.status;
+
+	for (struct user_run *run = head.runs.first; run; run = run->next) {
+		if (run->state != RUN_RUNS)
+			continue;
+		head_say(
+			run->client,
+			"error: the launchers' step has ended (srun: %s %d), and all tasks with it",
+			WIFSIGNALED(s) ? "signal" : "exit code",
+			WIFSIGNALED(s) ? WTERMSIG(s) : WEXITSTATUS(s));
+		runs_abort(run);
+	}
+	runs_close(&head.runs, false);
+}
+
+/* ------------------------------------------------------------------ requests --- */
+
+static void head_ask(struct conn *c, struct storm_in *body)
+{
+	struct run_ask ask;
+	struct user_run *run;
+	char why[256];
+
+	if (!run_ask_get(body, &ask)) {
+		head_refuse(
+			c, RUN_REFUSED,
+			"the launchers are of another version of STORM: storm run --stop ends them");
+		c->bye = true;
+		return;
+	}
+	if (head.runs.closing) {
+		head_refuse(c, RUN_AGAIN, "");
+		return;
+	}
+	c->ask_len = (size_t) (body->end - body->p);
+	c->ask = launcher_copy(body->p, c->ask_len);
+	*body = (struct storm_in) { c->ask, c->ask + c->ask_len, false };
+	if (!run_what_get(body, &c->what)) {
+		head_refuse(c, RUN_REFUSED, "the request cannot be read");
+		c->bye = true;
+		return;
+	}
+	run = runs_add(&head.runs, ask.nodes, ask.tasks, c, why, sizeof(why));
+	if (!run) {
+		head_refuse(c, RUN_REFUSED, *why ? why : "no memory");
+		c->bye = true;
+		return;
+	}
+	c->kind = CONN_CLIENT;
+	c->run = run->number;
+	head_begin_runs();
+	if (run->state == RUN_WAITS)
+		conn_put(c, RUN_QUEUED, NULL, 0);
+}
+
+static void head_signal(const struct conn *c, uint8_t sig)
+{
+	struct user_run *run = runs_find(&head.runs, c->run);
+
+	if (run && run->state == RUN_RUNS && sig && sig < NSIG)
+		head_cast_kill(run, sig);
+}
+
+/* Is it a launcher of this head's life, and this user's? */
+static void head_prove(struct conn *c, struct storm_in *body)
+{
+	void *what = NULL;
+	struct storm_in in;
+	const uint8_t *life;
+	uint32_t uid, gid;
+	size_t len = (size_t) (body->end - body->p);
+	int err = STORM_EINVAL;
+
+	if (len && !body->p[len - 1])
+		err = storm_credential_decode((const char *) body->p, &what,
+					      &len, &uid, &gid);
+	if (err) {
+		conn_close(c);
+		return;
+	}
+	in = (struct storm_in) { what, (uint8_t *) what + len, false };
+	c->run = storm_get64(&in);
+	life = storm_get(&in, RUN_LIFE);
+	if (!storm_in_done(&in) || uid != geteuid() ||
+	    memcmp(life, head.life, RUN_LIFE)) {
+		storm_log(STORM_LOG_ERROR,
+			  "output refused: it is of uid %u, or of another head",
+			  uid);
+		conn_close(c);
+	} else {
+		c->kind = CONN_INLET;
+	}
+	free(what);
+}
+
+static void head_output(struct conn *c, const struct storm_in *body)
+{
+	struct conn *to = head_client(c->run);
+	size_t len = (size_t) (body->end - body->p);
+	uint8_t taken[8];
+	struct storm_out o = { taken, taken + sizeof(taken), false };
+
+	if (len < 2 || (body->p[0] != 1 && body->p[0] != 2)) {
+		conn_close(c);
+		return;
+	}
+	/* nobody reads what a client that is gone would have read */
+	if (to)
+		conn_put(to, RUN_OUTPUT, body->p, len);
+	c->taken += len - 1;
+	storm_put64(&o, c->taken);
+	conn_put(c, RUN_TAKEN, taken, sizeof(taken));
+}
+
+/* Is this frame one that may come now? */
+static void head_take(struct conn *c, enum run_kind kind, struct storm_in *body)
+{
+	if (c->tcp && c->kind == CONN_NEW && kind == RUN_PROOF) {
+		head_prove(c, body);
+	} else if (c->kind == CONN_INLET && kind == RUN_OUTPUT) {
+		head_output(c, body);
+	} else if (c->tcp) {
+		conn_close(c);
+	} else if (c->kind == CONN_NEW && kind == RUN_ASK) {
+		head_ask(c, body);
+	} else if (c->kind == CONN_NEW && kind == RUN_STOP) {
+		c->kind = CONN_WAITS;
+		runs_close(&head.runs, true);
+	} else if (c->kind == CONN_NEW && kind == RUN_LAUNCHER &&
+		   storm_get32(body) == RUN_VERSION) {
+		head.local = storm_get32(body);
+		c->kind = CONN_LAUNCHER;
+	} else if (c->kind == CONN_CLIENT && kind == RUN_SIGNAL) {
+		head_signal(c, storm_get8(body));
+	} else {
+		conn_close(c);
+	}
+}
+
+/* Whatever its client reads it may have. */
+static bool head_may_read(const struct conn *c)
+{
+	const struct conn *to;
+
+	if (c->kind != CONN_INLET)
+		return true;
+	to = head_client(c->run);
+	return !to || conn_waits(to) < OUTPUT_WAITS;
+}
+
+static void head_serve_conn(struct conn *c)
+{
+	enum run_kind kind;
+	struct storm_in body;
+	int got = 0;
+
+	conn_read(c);
+	while (c->fd >= 0 && (got = run_reader_next(&c->in, &kind, &body)) > 0)
+		head_take(c, kind, &body);
+	if (c->fd >= 0 && got < 0)
+		conn_close(c);
+}
+
+static void head_accept(int listener, bool tcp)
+{
+	int fd = tcp ? accept4(listener, NULL, NULL,
+			       SOCK_CLOEXEC | SOCK_NONBLOCK) :
+		       run_sock_accept(listener);
+	struct conn *c = fd < 0 ? NULL : conn_create(fd, tcp);
+
+	if (!c)
+		return;
+	c->next = head.conns;
+	head.conns = c;
+}
+
+/* Forget connections that are closed; a client that is gone leaves its run. */
+static void head_drop_conns(void)
+{
+	struct conn **at = &head.conns, *c;
+
+	while ((c = *at)) {
+		struct user_run *run = NULL;
+
+		if (c->fd >= 0) {
+			at = &c->next;
+			continue;
+		}
+		if (c->kind == CONN_CLIENT && c->run)
+			run = runs_find(&head.runs, c->run);
+		if (run)
+			runs_leave(&head.runs, run);
+		*at = c->next;
+		conn_destroy(c);
+	}
+}
+
+/* ---------------------------------------------------------------------- loop --- */
+
+static void head_signals(void)
+{
+	struct signalfd_siginfo si;
+
+	while (read(head.signals, &si, sizeof(si)) == sizeof(si))
+		if (si.ssi_signo != SIGCHLD)
+			runs_close(&head.runs, true);
+		else if (head.step.srun && head_step_ended(&head.step))
+			head_step_over();
+}
+
+static bool head_take_signals(void)
+{
+	static const int all[] = { SIGCHLD, SIGTERM, SIGINT, SIGHUP };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		sigaddset(&set, all[i]);
+		signal(all[i], SIG_DFL);
+	}
+	signal(SIGPIPE, SIG_IGN);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	head.signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	return head.signals >= 0;
+}
+
+enum { POLL_EVENT, POLL_SIGNALS, POLL_LISTENER, POLL_INLETS, POLL_STEP, POLLS };
+
+/* Where the connections' ends begin after these.  NULL: no memory. */
+static struct pollfd *head_polls(size_t *count)
+{
+	size_t n = POLLS;
+	struct pollfd *p;
+
+	for (struct conn *c = head.conns; c; c = c->next)
+		n++;
+	p = calloc(n, sizeof(*p));
+	if (!p)
+		return NULL;
+	p[POLL_EVENT] = (struct pollfd) { head.event, POLLIN, 0 };
+	p[POLL_SIGNALS] = (struct pollfd) { head.signals, POLLIN, 0 };
+	p[POLL_LISTENER] = (struct pollfd) { head.listener, POLLIN, 0 };
+	p[POLL_INLETS] = (struct pollfd) { head.inlets, POLLIN, 0 };
+	p[POLL_STEP] = (struct pollfd) { head.step.out, POLLIN, 0 };
+	*count = n;
+	n = POLLS;
+	for (struct conn *c = head.conns; c; c = c->next) {
+		p[n].fd = c->fd;
+		p[n].events = (short) ((head_may_read(c) ? POLLIN : 0) |
+				       (conn_waits(c) ? POLLOUT : 0));
+		n++;
+	}
+	return p;
+}
+
+static void head_decide(void)
+{
+	head_check_casts();
+	head_kill_runs();
+	head_end_runs();
+	head_begin_runs();
+	head_end_runs();
+	for (struct conn *c = head.conns; c; c = c->next)
+		conn_flush(c);
+	head_drop_conns();
+	head_kill_runs();
+	head_end_runs();
+}
+
+static void head_turn(void)
+{
+	size_t count, n = POLLS;
+	struct pollfd *p = head_polls(&count);
+
+	if (!p || poll(p, count, head.casts ? LOOK : -1) < 0) {
+		free(p);
+		return;
+	}
+	for (struct conn *c = head.conns; c; c = c->next, n++)
+		if (c->fd >= 0 && p[n].revents & ~POLLOUT)
+			head_serve_conn(c);
+	if (p[POLL_EVENT].revents)
+		head_hear_notes();
+	if (p[POLL_SIGNALS].revents)
+		head_signals();
+	if (p[POLL_STEP].revents)
+		head_step_drain(&head.step);
+	if (p[POLL_LISTENER].revents)
+		head_accept(head.listener, false);
+	if (p[POLL_INLETS].revents)
+		head_accept(head.inlets, true);
+	free(p);
+	head_decide();
+}
+
+/* --------------------------------------------------------------------- start --- */
+
+static int head_listen_tcp(struct storm_addr *at)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct sockaddr_in sin = { .sin_family = AF_INET };
+	socklen_t len = sizeof(sin);
+
+	if (fd < 0 || listen(fd, 128) ||
+	    getsockname(fd, (struct sockaddr *) &sin, &len)) {
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	storm_domain_self(head.domain, at);
+	at->port = ntohs(sin.sin_port);
+	return fd;
+}
+
+static bool head_open(char *why, size_t size)
+{
+	struct storm_domain_conf conf = {
+		.nodes = head.step.nodes,
+		.count = head.step.count,
+		.agent_uid = geteuid(),
+		.job_id = (uint32_t) strtoul(head.step.job, NULL, 10),
+		.on_report = head_on_report,
+		.on_fault = head_on_fault,
+	};
+	struct storm_outcome out = { 0 };
+	int err;
+
+	launcher_settings(&conf.set);
+	conf.set.port = head.step.nodes[0].addr.port;
+	head.domain = storm_domain_create(&conf, &err);
+	if (head.domain)
+		err = storm_domain_open(head.domain);
+	if (!err)
+		err = storm_domain_wait_open(head.domain, &out);
+	if (err)
+		snprintf(why, size, "the launcher on node %s: %s",
+			 head_node_name(NULL, out.faults_kept ?
+						      out.faults[0].node :
+						      STORM_NO_NODE),
+			 storm_strerror(err));
+	storm_outcome_clear(&out);
+	return !err;
+}
+
+static bool head_begin(const char *socket, char *why, size_t size)
+{
+	head.notes_tail = &head.notes;
+	head.listener = head.inlets = -1;
+	head.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (head.event < 0 || !head_take_signals() ||
+	    getrandom(head.life, RUN_LIFE, 0) != RUN_LIFE) {
+		snprintf(why, size, "cannot begin: %s", strerror(errno));
+		return false;
+	}
+	if (!head_step_init(&head.step, why, size))
+		return false;
+	if (runs_init(&head.runs, head.step.count, head.step.cpus)) {
+		snprintf(why, size, "no memory");
+		return false;
+	}
+	/* before the launchers: one of them connects */
+	head.listener = run_sock_listen(socket);
+	if (head.listener < 0) {
+		snprintf(why, size, "%s: %s", socket, strerror(errno));
+		return false;
+	}
+	if (!head_step_start(&head.step, socket, why, size) ||
+	    !head_open(why, size))
+		return false;
+	head.inlets = head_listen_tcp(&head.relay);
+	if (head.inlets >= 0)
+		return true;
+	snprintf(why, size, "no port for output: %s", strerror(errno));
+	return false;
+}
+
+/* Clients have a moment to take what was sent to them. */
+static void head_say_bye(void)
+{
+	for (int left = BYE_LIMIT; left > 0; left -= 10) {
+		bool waits = false;
+
+		for (struct conn *c = head.conns; c; c = c->next) {
+			conn_flush(c);
+			waits |= c->fd >= 0 && conn_waits(c);
+		}
+		if (!waits)
+			return;
+		poll(NULL, 0, 10);
+	}
+}
+
+static void head_tell(int tell, const char *text)
+{
+	if (write(tell, text, strlen(text)) < 0)
+		storm_log(STORM_LOG_WARN, "the client that started it is gone");
+	close(tell);
+}
+
+int head_serve(const char *socket, int tell)
+{
+	char why[600];
+	bool good;
+
+	fcntl(tell, F_SETFD, FD_CLOEXEC);
+	launcher_log_as("head");
+	good = head_begin(socket, why, sizeof(why));
+	head_tell(tell, good ? HEAD_READY : why);
+	while (good && !(head.runs.closing && !runs_any(&head.runs)))
+		head_turn();
+	unlink(socket);
+	storm_domain_destroy(head.domain);
+	head.domain = NULL;
+	if (head.step.srun) {
+		if (!good)
+			kill(head.step.srun, SIGTERM);
+		head_step_stop(&head.step);
+	}
+	head_say_bye();
+	return !good;
+}

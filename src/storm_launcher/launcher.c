@@ -1,0 +1,686 @@
+/*
+ * launcher.c - see launcher.h.  One loop owns everything; libstorm's thread hands it
+ * what the head sends.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launcher.h"
+#include "launcher_base.h"
+#include "relay.h"
+#include "run_sock.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/transport/udp/udp_port.h"
+#include "task.h"
+
+#define OPEN_LIMIT (60 * STORM_SEC) /* until the head has opened the domain */
+#define LOOK 1000		    /* ms: is the domain over? */
+/* Reports of one launch are some tenths of a millisecond apart. */
+#define HOLD (STORM_MS / 2)
+/* Descriptors of a run were sent before the run itself. */
+#define FILES_LIMIT 5000 /* ms */
+#define NO_SIGNAL (STORM_EVENTS - 1)
+
+/* A run that has tasks here. */
+struct launched {
+	struct launched *next;
+	uint8_t *msg; /* what the rest points into */
+	struct run_start start;
+	struct run_what what;
+	struct task_form form;
+	int fd[2];	     /* the client's own 1 and 2; -1: elsewhere */
+	struct relay *relay; /* NULL: not needed */
+	uint32_t tasks;	     /* that are not reported yet */
+};
+
+struct local_task {
+	struct local_task *next;
+	struct launched *run;
+	uint32_t id;
+	pid_t pid;
+	int pipe[2]; /* its output; -1: none, or it is read to its end */
+	bool ended;
+	uint32_t code;
+};
+
+/* Descriptors for a run. */
+struct files {
+	struct files *next;
+	uint64_t number;
+	int fd[2];
+};
+
+/* What the head sent, from libstorm's thread. */
+struct said {
+	struct said *next;
+	size_t len;
+	uint8_t msg[];
+};
+
+static struct {
+	storm_node_t *node;
+	storm_member_t *member; /* NULL: the domain is not open yet */
+	uint32_t self;
+	const char *name, *step;
+	int event, signals, head; /* head: -1 on other hosts than its own */
+	int null;
+	pthread_mutex_t lock;
+	struct said *said, **said_tail;
+	struct launched *runs;
+	struct local_task *tasks;
+	struct files *files;
+	struct run_reader from_head;
+} launcher = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void launcher_on_signal(void *arg, storm_member_t *m, uint32_t event,
+			       const void *buf, size_t len)
+{
+	struct said *s = malloc(sizeof(*s) + len);
+	uint64_t one = 1;
+
+	(void) arg;
+	(void) m;
+	(void) event;
+	if (!s) { /* the head would wait for its tasks in vain */
+		storm_log(STORM_LOG_ERROR, "no memory for a run");
+		_exit(1);
+	}
+	s->next = NULL;
+	s->len = len;
+	memcpy(s->msg, buf, len);
+	pthread_mutex_lock(&launcher.lock);
+	*launcher.said_tail = s;
+	launcher.said_tail = &s->next;
+	pthread_mutex_unlock(&launcher.lock);
+	if (write(launcher.event, &one, sizeof(one)) < 0)
+		return; /* the counter is full: it wakes anyway */
+}
+
+/* ------------------------------------------------------------------ reports --- */
+
+static void launcher_report(uint32_t id, uint32_t code)
+{
+	struct storm_range r = { id, id };
+	const struct storm_idset ids = { &r, 1, 1 };
+	int err = storm_member_report(launcher.member, 1, code, &ids);
+
+	if (err && err != STORM_ECLOSED)
+		storm_log(STORM_LOG_ERROR, "the end of a task is lost: %s",
+			  storm_strerror(err));
+}
+
+static void launcher_run_drop(struct launched *run)
+{
+	struct launched **at = &launcher.runs;
+
+	while (*at != run)
+		at = &(*at)->next;
+	*at = run->next;
+	for (int k = 0; k < 2; k++)
+		if (run->fd[k] >= 0)
+			close(run->fd[k]);
+	relay_destroy(run->relay);
+	run_what_free(&run->what);
+	storm_idset_clear(&run->start.nodes);
+	free(run->msg);
+	free(run);
+}
+
+/* Its task is reported. */
+static void launcher_run_less(struct launched *run)
+{
+	if (!--run->tasks)
+		launcher_run_drop(run);
+}
+
+static void launcher_task_close(struct local_task *t)
+{
+	for (int k = 0; k < 2; k++) {
+		if (t->pipe[k] >= 0)
+			close(t->pipe[k]);
+		t->pipe[k] = -1;
+	}
+}
+
+/* Read its output.  What it wrote before its end is there; others that still have
+ * the pipe are not waited for. */
+static void launcher_task_read(struct local_task *t)
+{
+	for (int k = 0; k < 2; k++) {
+		if (t->pipe[k] < 0 || !relay_has_room(t->run->relay))
+			continue;
+		errno = 0;
+		if (relay_read(t->run->relay, t->pipe[k], (uint8_t) (k + 1)) ||
+		    (errno == EAGAIN && !t->ended))
+			continue;
+		close(t->pipe[k]);
+		t->pipe[k] = -1;
+	}
+}
+
+/* Report the tasks that have ended and whose output the client has. */
+static void launcher_tasks_report(void)
+{
+	struct local_task **at = &launcher.tasks, *t;
+
+	while ((t = *at)) {
+		struct launched *run = t->run;
+
+		if (t->ended && run->relay)
+			launcher_task_read(t);
+		if (!t->ended || t->pipe[0] >= 0 || t->pipe[1] >= 0 ||
+		    (run->relay &&
+		     !relay_has_taken(run->relay, relay_sent(run->relay)))) {
+			at = &t->next;
+			continue;
+		}
+		launcher_report(t->id, t->code);
+		*at = t->next;
+		free(t);
+		launcher_run_less(run);
+	}
+}
+
+static void launcher_reap(void)
+{
+	int status;
+	pid_t pid;
+
+	/* orphans are ours, too: nobody waits for them */
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		struct local_task *t = launcher.tasks;
+
+		while (t && (t->pid != pid || t->ended))
+			t = t->next;
+		if (!t)
+			continue;
+		t->ended = true;
+		t->code = WIFEXITED(status) ?
+				  run_code(RUN_EXITED, WEXITSTATUS(status)) :
+				  run_code(RUN_SIGNALED,
+					   WTERMSIG(status) |
+						   (WCOREDUMP(status) ? 0x80 :
+									0));
+	}
+}
+
+/* -------------------------------------------------------------------- files --- */
+
+/* False: nothing (more) came. */
+static bool launcher_files_receive(void)
+{
+	struct files *f;
+	enum run_kind kind;
+	struct storm_in body;
+	int fd[RUN_SOCK_FDS], n;
+
+	n = run_sock_receive(launcher.head, &launcher.from_head, &fd);
+	if (n < 0) { /* the head is gone, and the domain will be */
+		close(launcher.head);
+		launcher.head = -1;
+		return false;
+	}
+	if (run_reader_next(&launcher.from_head, &kind, &body) <= 0)
+		return n > 0;
+	f = n == 2 && kind == RUN_FILES ? calloc(1, sizeof(*f)) : NULL;
+	if (!f) {
+		while (n > 0)
+			close(fd[--n]);
+		return true;
+	}
+	f->number = storm_get64(&body);
+	memcpy(f->fd, fd, sizeof(f->fd));
+	f->next = launcher.files;
+	launcher.files = f;
+	return true;
+}
+
+static bool launcher_files_take(struct launched *run)
+{
+	uint64_t until = storm_now() + FILES_LIMIT * STORM_MS;
+
+	for (;;) {
+		struct files **at = &launcher.files, *f;
+		struct pollfd p = { .fd = launcher.head, .events = POLLIN };
+
+		while (*at && (*at)->number != run->start.number)
+			at = &(*at)->next;
+		f = *at;
+		if (f) {
+			memcpy(run->fd, f->fd, sizeof(f->fd));
+			*at = f->next;
+			free(f);
+			return true;
+		}
+		if (launcher.head < 0 || storm_now() > until)
+			return false;
+		if (poll(&p, 1, FILES_LIMIT) > 0)
+			launcher_files_receive();
+	}
+}
+
+/* ---------------------------------------------------------------------- runs --- */
+
+/* The descriptors of a task: fd[], of which theirs[] are to be closed here, and
+ * what the launcher reads.  False: none are left. */
+static bool launcher_fds(struct launched *run, struct local_task *t,
+			 int (*fd)[3], int (*theirs)[2])
+{
+	(*fd)[0] = launcher.null;
+	(*theirs)[0] = (*theirs)[1] = -1;
+	if (!run->relay) {
+		(*fd)[1] = run->fd[0];
+		(*fd)[2] = run->fd[1];
+		return true;
+	}
+	for (int k = 0; k < 2; k++) {
+		int p[2];
+
+		if (pipe2(p, O_CLOEXEC))
+			return false;
+		fcntl(p[0], F_SETFL, O_NONBLOCK);
+		t->pipe[k] = p[0];
+		(*fd)[1 + k] = (*theirs)[k] = p[1];
+	}
+	return true;
+}
+
+static void launcher_start_task(struct launched *run, uint32_t local,
+				uint32_t rank)
+{
+	struct local_task *t = calloc(1, sizeof(*t));
+	uint32_t id = run->start.first + rank;
+	uint32_t code = run_code(RUN_NO_START, ENOMEM);
+	int fd[3], theirs[2] = { -1, -1 };
+	char **env = NULL;
+
+	if (t) {
+		t->run = run;
+		t->id = id;
+		t->pipe[0] = t->pipe[1] = -1;
+		env = task_env(&run->form, local);
+	}
+	if (env && launcher_fds(run, t, &fd, &theirs))
+		t->pid = task_start(&run->form, env, fd, &code);
+	else if (env)
+		code = run_code(RUN_NO_START, errno);
+	for (int k = 0; k < 2; k++)
+		if (theirs[k] >= 0)
+			close(theirs[k]);
+	free(env);
+	if (t && t->pid) {
+		t->next = launcher.tasks;
+		launcher.tasks = t;
+		return;
+	}
+	launcher_report(id, code);
+	if (t)
+		launcher_task_close(t);
+	free(t);
+	run->tasks--;
+}
+
+static void launcher_report_all(const struct launched *run, uint32_t first,
+				uint32_t n, uint32_t code)
+{
+	for (uint32_t k = 0; k < n; k++)
+		launcher_report(run->start.first + first + k, code);
+}
+
+/* Give it what its tasks write to.  False: all of them are reported. */
+static bool launcher_run_files(struct launched *run, uint32_t first, uint32_t n)
+{
+	if (run->start.local == launcher.self) {
+		if (launcher_files_take(run))
+			return true;
+		launcher_report_all(run, first, n,
+				    run_code(RUN_NO_START, EPIPE));
+		return false;
+	}
+	run->relay = relay_create(&run->start);
+	if (run->relay)
+		return true;
+	launcher_report_all(run, first, n, run_code(RUN_NO_START, ENOMEM));
+	return false;
+}
+
+static void launcher_begin(struct storm_in *in, uint8_t *msg)
+{
+	struct launched *run = calloc(1, sizeof(*run));
+	uint32_t nodes, first, n;
+
+	if (!run || !run_start_get(in, &run->start)) {
+		storm_log(STORM_LOG_ERROR, "a run cannot be read");
+		free(run);
+		free(msg);
+		return;
+	}
+	run->msg = msg;
+	run->fd[0] = run->fd[1] = -1;
+	run->next = launcher.runs;
+	launcher.runs = run;
+	nodes = (uint32_t) storm_idset_size(&run->start.nodes);
+	run->form = (struct task_form) {
+		.what = &run->what,
+		.start = &run->start,
+		.node = launcher.self,
+		.nth = run_place(&run->start.nodes, launcher.self),
+		.name = launcher.name,
+		.step = launcher.step,
+	};
+	if (run->form.nth == UINT32_MAX) {
+		launcher_run_drop(run);
+		return;
+	}
+	first = run_rank(run->start.tasks, nodes, run->form.nth);
+	n = run_share(run->start.tasks, nodes, run->form.nth);
+	run->tasks = n;
+	if (!run_what_get(in, &run->what)) {
+		launcher_report_all(run, first, n,
+				    run_code(RUN_NO_START, EBADMSG));
+		launcher_run_drop(run);
+		return;
+	}
+	if (!launcher_run_files(run, first, n)) {
+		launcher_run_drop(run);
+		return;
+	}
+	for (uint32_t k = 0; k < n; k++)
+		launcher_start_task(run, k, first + k);
+	if (!run->tasks)
+		launcher_run_drop(run);
+}
+
+/* number 0: of all runs. */
+static void launcher_kill(uint64_t number, int sig)
+{
+	for (struct local_task *t = launcher.tasks; t; t = t->next)
+		if (!t->ended && (!number || t->run->start.number == number))
+			kill(-t->pid, sig);
+}
+
+static void launcher_hear(struct said *s)
+{
+	uint8_t *msg = launcher_copy(s->msg, s->len);
+	struct storm_in in = { msg, msg + s->len, false };
+	uint8_t kind = storm_get8(&in);
+
+	if (kind == RUN_START) {
+		launcher_begin(&in, msg);
+		return;
+	}
+	if (kind == RUN_KILL) {
+		uint64_t number = storm_get64(&in);
+		uint8_t sig = storm_get8(&in);
+
+		if (storm_in_done(&in) && number && sig && sig < NSIG)
+			launcher_kill(number, sig);
+	}
+	free(msg);
+}
+
+static void launcher_hear_all(void)
+{
+	struct said *s, *next;
+	uint64_t n;
+
+	if (read(launcher.event, &n, sizeof(n)) < 0 && errno != EAGAIN)
+		return;
+	pthread_mutex_lock(&launcher.lock);
+	s = launcher.said;
+	launcher.said = NULL;
+	launcher.said_tail = &launcher.said;
+	pthread_mutex_unlock(&launcher.lock);
+	for (; s; s = next) {
+		next = s->next;
+		launcher_hear(s);
+		free(s);
+	}
+}
+
+/* ---------------------------------------------------------------------- loop --- */
+
+static void launcher_signals(void)
+{
+	struct signalfd_siginfo si;
+
+	while (read(launcher.signals, &si, sizeof(si)) == sizeof(si)) {
+		if (si.ssi_signo == SIGCHLD)
+			launcher_reap();
+		else /* Slurm's, for all that the step runs */
+			launcher_kill(0, (int) si.ssi_signo);
+	}
+}
+
+static bool launcher_take_signals(void)
+{
+	static const int all[] = { SIGCHLD, SIGTERM, SIGINT, SIGHUP,
+				   SIGQUIT, SIGUSR1, SIGUSR2 };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		sigaddset(&set, all[i]);
+		signal(all[i], SIG_DFL); /* what is ignored is not queued */
+	}
+	signal(SIGPIPE, SIG_IGN);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	launcher.signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	return launcher.signals >= 0;
+}
+
+/* What to wait for, rebuilt each time. */
+struct launcher_polls {
+	struct pollfd *p;
+	size_t count, room;
+};
+
+static void launcher_poll_add(struct launcher_polls *l, int fd, short events)
+{
+	if (l->count == l->room) {
+		size_t room = l->room ? 2 * l->room : 16;
+		void *more = realloc(l->p, room * sizeof(*l->p));
+
+		if (!more)
+			return; /* it is looked at after LOOK */
+		l->p = more;
+		l->room = room;
+	}
+	l->p[l->count++] = (struct pollfd) { .fd = fd, .events = events };
+}
+
+static void launcher_polls_fill(struct launcher_polls *l)
+{
+	l->count = 0;
+	launcher_poll_add(l, launcher.event, POLLIN);
+	launcher_poll_add(l, launcher.signals, POLLIN);
+	launcher_poll_add(l, launcher.head, POLLIN);
+	for (struct launched *run = launcher.runs; run; run = run->next) {
+		short events;
+		int fd = run->relay ? relay_fd(run->relay, &events) : -1;
+
+		if (fd >= 0)
+			launcher_poll_add(l, fd, events);
+	}
+	for (struct local_task *t = launcher.tasks; t; t = t->next)
+		for (int k = 0; k < 2; k++)
+			if (t->pipe[k] >= 0 && relay_has_room(t->run->relay))
+				launcher_poll_add(l, t->pipe[k], POLLIN);
+}
+
+static short launcher_came(const struct launcher_polls *l, int fd)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->p[i].fd == fd)
+			return l->p[i].revents;
+	return 0;
+}
+
+static void launcher_turn(struct launcher_polls *l)
+{
+	launcher_polls_fill(l);
+	if (poll(l->p, l->count, LOOK) < 0)
+		return;
+	if (l->p[0].revents)
+		launcher_hear_all();
+	if (launcher.head >= 0 && l->p[2].revents)
+		launcher_files_receive();
+	if (l->p[1].revents)
+		launcher_signals();
+	for (struct launched *run = launcher.runs; run; run = run->next) {
+		short events;
+		int fd = run->relay ? relay_fd(run->relay, &events) : -1;
+
+		if (fd >= 0)
+			relay_serve(run->relay, launcher_came(l, fd));
+	}
+	for (struct local_task *t = launcher.tasks; t; t = t->next)
+		if (t->run->relay)
+			launcher_task_read(t);
+	launcher_tasks_report();
+}
+
+/* True once it is there, and open. */
+static bool launcher_is_open(uint64_t until)
+{
+	struct storm_member_info info;
+
+	if (launcher.member)
+		return storm_member_test_event(launcher.member, NO_SIGNAL,
+					       false, 0) != STORM_ECLOSED;
+	launcher.member = storm_node_accept(launcher.node, true, until);
+	if (!launcher.member) {
+		storm_log(STORM_LOG_ERROR,
+			  "the head has not opened the domain in %llu s",
+			  OPEN_LIMIT / STORM_SEC);
+		return false;
+	}
+	storm_member_info(launcher.member, &info);
+	launcher.self = info.node;
+	storm_member_hold(launcher.member, HOLD);
+	return true;
+}
+
+static bool launcher_reach_head(const char *path)
+{
+	uint8_t frame[RUN_FRAME_HEADER + 8];
+	struct storm_out o = { frame + RUN_FRAME_HEADER, frame + sizeof(frame),
+			       false };
+
+	run_frame_head(frame, RUN_LAUNCHER, 8);
+	storm_put32(&o, RUN_VERSION);
+	storm_put32(&o, launcher.self);
+	launcher.head = run_sock_connect(path);
+	if (launcher.head < 0 && (errno == ENOENT || errno == ECONNREFUSED))
+		return true; /* another host */
+	return launcher.head >= 0 &&
+	       send(launcher.head, frame, sizeof(frame), MSG_NOSIGNAL) ==
+		       (ssize_t) sizeof(frame);
+}
+
+/* srun brings it to the head.  Port 0: it is taken. */
+static void launcher_say_taken(const char *proc)
+{
+	printf(LAUNCHER_READY " %s %s 0.0.0.0 0\n", proc, launcher.name);
+	fflush(stdout);
+}
+
+/* Says where it listens. */
+static void launcher_say_ready(const char *proc)
+{
+	struct storm_addr a;
+	char ip[INET6_ADDRSTRLEN];
+
+	storm_node_address(launcher.node, &a);
+	inet_ntop(AF_INET, a.ip + STORM_ADDR_LEN - 4, ip, sizeof(ip));
+	printf(LAUNCHER_READY " %s %s %s %u\n", proc, launcher.name, ip,
+	       a.port);
+	fflush(stdout);
+}
+
+static bool launcher_port_free(uint16_t port)
+{
+	struct storm_udp_port p;
+
+	if (storm_udp_port_open(&p, port))
+		return false;
+	storm_udp_port_close(&p);
+	return true;
+}
+
+static int launcher_begin_serving(uint16_t port)
+{
+	struct storm_node_conf conf = {
+		.name = launcher.name,
+		.owner_uid = geteuid(),
+		.on_signal = launcher_on_signal,
+	};
+	int err;
+
+	launcher_settings(&conf.set);
+	conf.set.port = port;
+	launcher.said_tail = &launcher.said;
+	launcher.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	launcher.null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (launcher.event < 0 || launcher.null < 0 ||
+	    !launcher_take_signals()) {
+		storm_log(STORM_LOG_ERROR, "cannot begin: %m");
+		return 1;
+	}
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	launcher.node = storm_node_create(&conf, &err);
+	if (launcher.node)
+		return 0;
+	storm_log(STORM_LOG_ERROR, "cannot listen on port %u: %s", port,
+		  storm_strerror(err));
+	return 1;
+}
+
+int launcher_serve(const char *socket, uint16_t port)
+{
+	uint64_t until = storm_now() + OPEN_LIMIT;
+	const char *proc = getenv("SLURM_PROCID");
+	struct launcher_polls polls = { 0 };
+	int rc;
+
+	launcher.name = getenv("SLURMD_NODENAME");
+	launcher.step = getenv("SLURM_STEP_ID");
+	launcher.head = -1;
+	if (!proc || !launcher.name || !launcher.step) {
+		storm_log(STORM_LOG_ERROR,
+			  "not in a step of Slurm: storm run starts it");
+		return 1;
+	}
+	launcher_log_as(launcher.name);
+	if (!launcher_port_free(port)) {
+		launcher_say_taken(proc);
+		return 1;
+	}
+	rc = launcher_begin_serving(port);
+	if (rc)
+		return rc;
+	launcher_say_ready(proc);
+	if (!launcher_is_open(until) || !launcher_reach_head(socket))
+		return 1;
+	while (launcher_is_open(until))
+		launcher_turn(&polls);
+	launcher_kill(0, SIGKILL);
+	return 0;
+}

@@ -1,0 +1,82 @@
+/*
+ * launcher_base.c - see launcher_base.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "launcher_base.h"
+#include "src/libstorm/base/minmax.h"
+#include "src/storm_common/conf_read.h"
+
+#define BUFFER (4u << 20) /* of a socket */
+
+static char launcher_log_name[STORM_NAME_MAX + 1];
+
+static void launcher_log(enum storm_log_level level, const char *msg)
+{
+	char at[32];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (level > STORM_LOG_INFO)
+		return;
+	strftime(at, sizeof(at), "%H:%M:%S", localtime_r(&now, &tm));
+	dprintf(STDERR_FILENO, "%s storm_launcher: %s: %s\n", at,
+		launcher_log_name, msg);
+}
+
+void launcher_log_as(const char *name)
+{
+	snprintf(launcher_log_name, sizeof(launcher_log_name), "%s", name);
+	storm_log_set(launcher_log);
+}
+
+void *launcher_copy(const void *buf, size_t len)
+{
+	void *copy = malloc(len ? len : 1);
+
+	if (!copy) {
+		storm_log(STORM_LOG_ERROR, "no memory");
+		_exit(1);
+	}
+	return memcpy(copy, buf, len);
+}
+
+/* A fault in storm.conf is storm check's to explain; then the defaults count. */
+static void launcher_conf_fault(void *arg, enum conf_fault kind,
+				const char *text)
+{
+	(void) arg;
+	if (kind == CONF_ERROR)
+		storm_log(STORM_LOG_WARN, "%s", text);
+}
+
+void launcher_settings(struct storm_settings *set)
+{
+	static struct storm_conf conf; /* large */
+	const char *slurm = getenv("SLURM_CONF");
+	const char *slash = slurm ? strrchr(slurm, '/') : NULL;
+	struct conf_sources from = { 0 };
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%.*s/storm.conf",
+		 slash ? (int) (slash - slurm) : (int) strlen("/etc/slurm"),
+		 slash ? slurm : "/etc/slurm");
+	storm_conf_default(&conf);
+	if (!access(path, R_OK)) {
+		from.path = path;
+		conf_read(&from, &conf, NULL, launcher_conf_fault, NULL);
+	}
+	*set = conf.set;
+	/* what verbs need a user seldom has; the strobe rail is the agents' */
+	set->transport = STORM_TRANSPORT_UDP;
+	set->strobe_device[0] = '\0';
+	/* more is root's (socket(7), SO_RCVBUFFORCE) */
+	set->socket_buffer = (uint32_t) storm_min(set->socket_buffer, BUFFER);
+}

@@ -1,0 +1,23 @@
+/*
+ * launcher_base.h - what the head and launchers share.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_LAUNCHER_BASE_H
+#define STORM_LAUNCHER_BASE_H
+
+#include <stddef.h>
+
+#include "src/libstorm/storm.h"
+
+/* Settings for a domain of the job's own, from the storm.conf beside slurm.conf, or
+ * the defaults. */
+void launcher_settings(struct storm_settings *set);
+
+/* Log to stderr, with the time and this name.  Not thread-safe. */
+void launcher_log_as(const char *name);
+
+/* An exact copy; ends the process if there is no memory. */
+void *launcher_copy(const void *buf, size_t len);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * relay.h - how output of a run's tasks on another host than the client's comes to the
+ * head: one connection for each run, opened when there is something to send.  The
+ * launcher's loop calls all of it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_RELAY_H
+#define STORM_RELAY_H
+
+#include "run_wire.h"
+
+struct relay;
+
+/* Nothing is opened yet.  start must outlive it.  NULL: no memory. */
+struct relay *relay_create(const struct run_start *start);
+void relay_destroy(struct relay *r);
+
+/*
+ * Read what is in a pipe, as OUTPUT of this descriptor, as far as there is room.
+ * False: it has ended, or there is nothing more although all was read.  What comes
+ * to a connection that failed is lost, and said once.
+ */
+bool relay_read(struct relay *r, int pipe, uint8_t fd);
+/* May more be read? */
+bool relay_has_room(const struct relay *r);
+/* Bytes of OUTPUT so far, and those that the head has passed on. */
+uint64_t relay_sent(const struct relay *r);
+bool relay_has_taken(const struct relay *r, uint64_t sent);
+
+/* For poll(2): -1, or its descriptor with the events to wait for; then what came. */
+int relay_fd(const struct relay *r, short *events);
+void relay_serve(struct relay *r, short events);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * run_sock.h - the head's socket on its own host: where it is, and frames with
+ * descriptors on it.  Both ends check that the other one is the same user's.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_RUN_SOCK_H
+#define STORM_RUN_SOCK_H
+
+#include <sys/un.h>
+
+#include "run_wire.h"
+
+#define RUN_SOCK_FDS 2
+#define RUN_SOCK_PATH sizeof(((struct sockaddr_un *) 0)->sun_path)
+
+/*
+ * The socket's path for a job, in a directory that only this user can open, which
+ * is made if it is missing.  False: it cannot be, and why says it.
+ */
+bool run_sock_path(const char *job, char (*out)[RUN_SOCK_PATH], char *why,
+		   size_t size);
+
+/* A descriptor, or -1 and errno; EPERM: the other end is another user's. */
+int run_sock_connect(const char *path);
+int run_sock_listen(const char *path);
+int run_sock_accept(int listener);
+
+/*
+ * Add what has come to r, without waiting; fd[] receives descriptors, which the
+ * caller closes.  How many; -1: the other end has closed, or it failed.
+ */
+int run_sock_receive(int sock, struct run_reader *r, int (*fd)[RUN_SOCK_FDS]);
+
+/* Send all of buf, and fd[] (NULL: none) with its first byte.  Waits.  0, or -1 and
+ * errno. */
+int run_sock_send(int sock, const void *buf, size_t len,
+		  const int fd[RUN_SOCK_FDS]);
+
+#endif

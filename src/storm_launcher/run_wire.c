@@ -1,0 +1,305 @@
+/*
+ * run_wire.c - see run_wire.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "run_wire.h"
+
+#define PIECE 16384 /* a reader's room */
+#define CODE_SHIFT 16
+
+/* ---------------------------------------------------------------- strings --- */
+
+/* Its length with the zero at its end, then both. */
+static void run_put_text(struct storm_out *o, const char *text)
+{
+	size_t len = strlen(text) + 1;
+
+	storm_put32(o, (uint32_t) len);
+	storm_put(o, text, len);
+}
+
+static const char *run_get_text(struct storm_in *i)
+{
+	uint32_t len = storm_get32(i);
+	const uint8_t *p = storm_get(i, len);
+
+	if (!p || !len || memchr(p, 0, len) != p + len - 1) {
+		i->bad = true;
+		return "";
+	}
+	return (const char *) p;
+}
+
+static size_t run_list_len(char *const *list)
+{
+	size_t n = 4;
+
+	for (; *list; list++)
+		n += 4 + strlen(*list) + 1;
+	return n;
+}
+
+static void run_put_list(struct storm_out *o, char *const *list)
+{
+	uint32_t n = 0;
+
+	while (list[n])
+		n++;
+	storm_put32(o, n);
+	for (uint32_t k = 0; k < n; k++)
+		run_put_text(o, list[k]);
+}
+
+static char **run_get_list(struct storm_in *i)
+{
+	uint32_t n = storm_get32(i);
+	char **list;
+
+	/* each has five bytes at least */
+	if (i->bad || n > (size_t) (i->end - i->p) / 5) {
+		i->bad = true;
+		return NULL;
+	}
+	list = calloc((size_t) n + 1, sizeof(*list));
+	if (!list)
+		i->bad = true;
+	for (uint32_t k = 0; list && k < n; k++)
+		list[k] = (char *) run_get_text(i);
+	return list;
+}
+
+/* ------------------------------------------------------------- the program --- */
+
+size_t run_what_len(const struct run_what *w)
+{
+	return 4 + sizeof(w->limit) + 4 + strlen(w->cwd) + 1 +
+	       run_list_len(w->argv) + run_list_len(w->env);
+}
+
+void run_what_put(struct storm_out *o, const struct run_what *w)
+{
+	storm_put32(o, w->umask);
+	for (int k = 0; k < RUN_LIMITS; k++)
+		storm_put64(o, w->limit[k]);
+	run_put_text(o, w->cwd);
+	run_put_list(o, w->argv);
+	run_put_list(o, w->env);
+}
+
+bool run_what_get(struct storm_in *i, struct run_what *w)
+{
+	memset(w, 0, sizeof(*w));
+	w->umask = storm_get32(i) & 0777;
+	for (int k = 0; k < RUN_LIMITS; k++)
+		w->limit[k] = storm_get64(i);
+	w->cwd = run_get_text(i);
+	w->argv = run_get_list(i);
+	w->env = run_get_list(i);
+	if (storm_in_done(i) && w->argv[0])
+		return true;
+	run_what_free(w);
+	return false;
+}
+
+void run_what_free(struct run_what *w)
+{
+	free(w->argv);
+	free(w->env);
+	w->argv = w->env = NULL;
+}
+
+void run_ask_put(struct storm_out *o, const struct run_ask *a)
+{
+	storm_put32(o, RUN_VERSION);
+	storm_put32(o, a->nodes);
+	storm_put32(o, a->tasks);
+}
+
+bool run_ask_get(struct storm_in *i, struct run_ask *a)
+{
+	bool ours = storm_get32(i) == RUN_VERSION;
+
+	a->nodes = storm_get32(i);
+	a->tasks = storm_get32(i);
+	return ours && !i->bad;
+}
+
+/* -------------------------------------------------------------- the start --- */
+
+size_t run_start_len(const struct run_start *s)
+{
+	return 8 + 4 + 4 + storm_set_len(&s->nodes) + 4 + STORM_ADDR_LEN + 2 +
+	       RUN_LIFE;
+}
+
+void run_start_put(struct storm_out *o, const struct run_start *s)
+{
+	storm_put64(o, s->number);
+	storm_put32(o, s->first);
+	storm_put32(o, s->tasks);
+	storm_put_set(o, &s->nodes);
+	storm_put32(o, s->local);
+	storm_put_addr(o, &s->relay);
+	storm_put(o, s->life, RUN_LIFE);
+}
+
+bool run_start_get(struct storm_in *i, struct run_start *s)
+{
+	const uint8_t *life;
+
+	memset(s, 0, sizeof(*s));
+	s->number = storm_get64(i);
+	s->first = storm_get32(i);
+	s->tasks = storm_get32(i);
+	storm_get_set(i, &s->nodes, STORM_NODES_MAX - 1);
+	s->local = storm_get32(i);
+	storm_get_addr(i, &s->relay);
+	life = storm_get(i, RUN_LIFE);
+	if (life)
+		memcpy(s->life, life, RUN_LIFE);
+	if (!i->bad && s->nodes.count && s->tasks &&
+	    s->tasks < UINT32_MAX - s->first)
+		return true;
+	storm_idset_clear(&s->nodes);
+	return false;
+}
+
+/* ----------------------------------------------------------------- layout --- */
+
+uint32_t run_share(uint32_t tasks, uint32_t nodes, uint32_t nth)
+{
+	return tasks / nodes + (nth < tasks % nodes);
+}
+
+uint32_t run_rank(uint32_t tasks, uint32_t nodes, uint32_t nth)
+{
+	uint32_t more = tasks % nodes;
+
+	return nth * (tasks / nodes) + (nth < more ? nth : more);
+}
+
+uint32_t run_place(const struct storm_idset *nodes, uint32_t node)
+{
+	uint32_t before = 0;
+
+	for (uint32_t k = 0; k < nodes->count; k++) {
+		const struct storm_range *r = &nodes->r[k];
+
+		if (node >= r->first && node <= r->last)
+			return before + node - r->first;
+		before += r->last - r->first + 1;
+	}
+	return UINT32_MAX;
+}
+
+/* ------------------------------------------------------------------ codes --- */
+
+uint32_t run_code(enum run_cause cause, int value)
+{
+	return (uint32_t) cause << CODE_SHIFT | ((uint32_t) value & 0xffff);
+}
+
+bool run_code_read(uint32_t code, enum run_cause *cause, int *value)
+{
+	if (code >> CODE_SHIFT >= RUN_CAUSES)
+		return false;
+	*cause = (enum run_cause)(code >> CODE_SHIFT);
+	*value = (int) (code & 0xffff);
+	return true;
+}
+
+int run_code_status(uint32_t code)
+{
+	enum run_cause cause;
+	int value;
+
+	if (!run_code_read(code, &cause, &value))
+		return 1;
+	if (cause == RUN_SIGNALED)
+		return 128 + (value & 0x7f);
+	return value & 0xff;
+}
+
+/* ----------------------------------------------------------------- frames --- */
+
+void run_frame_head(uint8_t out[static RUN_FRAME_HEADER], enum run_kind kind,
+		    size_t body)
+{
+	struct storm_out o = { out, out + RUN_FRAME_HEADER, false };
+
+	storm_put32(&o, (uint32_t) body);
+	storm_put8(&o, (uint8_t) kind);
+}
+
+/* Let go of the frame that was returned. */
+static void run_reader_shift(struct run_reader *r)
+{
+	if (!r->used)
+		return;
+	memmove(r->buf, r->buf + r->used, r->have - r->used);
+	r->have -= r->used;
+	r->used = 0;
+}
+
+static size_t run_reader_whole(const struct run_reader *r)
+{
+	struct storm_in i = { r->buf, r->buf + r->have, false };
+
+	return RUN_FRAME_HEADER + (size_t) storm_get32(&i);
+}
+
+uint8_t *run_reader_room(struct run_reader *r, size_t *room)
+{
+	size_t need = PIECE;
+
+	run_reader_shift(r);
+	if (r->have >= RUN_FRAME_HEADER) {
+		size_t whole = run_reader_whole(r);
+
+		if (whole <= RUN_FRAME_HEADER + (size_t) RUN_FRAME_MAX &&
+		    whole > need)
+			need = whole;
+	}
+	if (need <= r->have)
+		need = r->have + PIECE;
+	if (need > r->room) {
+		uint8_t *more = realloc(r->buf, need);
+
+		if (!more)
+			return NULL;
+		r->buf = more;
+		r->room = need;
+	}
+	*room = r->room - r->have;
+	return r->buf + r->have;
+}
+
+int run_reader_next(struct run_reader *r, enum run_kind *kind,
+		    struct storm_in *body)
+{
+	size_t whole;
+
+	run_reader_shift(r);
+	if (r->have < RUN_FRAME_HEADER)
+		return 0;
+	whole = run_reader_whole(r);
+	if (whole > RUN_FRAME_HEADER + (size_t) RUN_FRAME_MAX)
+		return -1;
+	if (r->have < whole)
+		return 0;
+	*kind = (enum run_kind) r->buf[4];
+	*body = (struct storm_in) { r->buf + RUN_FRAME_HEADER, r->buf + whole,
+				    false };
+	r->used = whole;
+	return 1;
+}
+
+void run_reader_fini(struct run_reader *r)
+{
+	free(r->buf);
+	*r = (struct run_reader) { 0 };
+}

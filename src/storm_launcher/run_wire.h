@@ -1,0 +1,125 @@
+/*
+ * run_wire.h - what clients, the head and launchers tell each other, as bytes.  All
+ * are of one build and of one user; none trusts the other's lengths.
+ *
+ * On a stream a message is a frame: the length of its body, its kind, its body.  In
+ * the domain it is a kind and a body.  doc/launchers.md says who sends what.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_RUN_WIRE_H
+#define STORM_RUN_WIRE_H
+
+#include "src/libstorm/wire/wire.h"
+
+/* Client, head and launchers must have the same. */
+#define RUN_VERSION 1
+#define RUN_FRAME_HEADER 5
+#define RUN_FRAME_MAX (4u << 20) /* bytes of a body */
+#define RUN_LIMITS 16		 /* resource limits, RLIMIT_CPU and on */
+#define RUN_LIFE 16		 /* bytes that name a head's life */
+
+enum run_kind {
+	/* a connection's first one, to the head: it begins with RUN_VERSION */
+	RUN_ASK = 1,	  /* client: struct run_ask, with two descriptors */
+	RUN_STOP = 2,	  /* client */
+	RUN_LAUNCHER = 3, /* the launcher of the head's host: u32 node */
+	RUN_PROOF = 4,	  /* a launcher, by TCP: a credential */
+	/* client -> head */
+	RUN_SIGNAL = 5, /* u8 */
+	/* head -> client */
+	RUN_QUEUED = 6,
+	RUN_SAY = 7,	  /* text for stderr */
+	RUN_OUTPUT = 8,	  /* u8 descriptor, bytes; a launcher sends it, too */
+	RUN_END = 9,	  /* u8 exit status */
+	RUN_REFUSED = 10, /* text */
+	RUN_AGAIN = 11,	  /* this head ends: ask the next one */
+	/* head -> launcher */
+	RUN_FILES = 12, /* u64 run, with two descriptors; on the local socket */
+	RUN_TAKEN = 13, /* u64 bytes of OUTPUT so far, by TCP */
+	/* head -> launchers, in the domain */
+	RUN_START = 14, /* struct run_start */
+	RUN_KILL = 15	/* u64 run, u8 signal */
+};
+
+/* What to execute, and as whom it feels.  The strings are the buffer's that it was
+ * read from; argv and env are freed by run_what_free(). */
+struct run_what {
+	uint32_t umask;
+	uint64_t limit[RUN_LIMITS]; /* soft ones */
+	const char *cwd;
+	char **argv, **env; /* end with NULL */
+};
+
+size_t run_what_len(const struct run_what *w);
+void run_what_put(struct storm_out *o, const struct run_what *w);
+/* False: it is malformed, or there is no memory; nothing needs to be freed. */
+bool run_what_get(struct storm_in *i, struct run_what *w);
+void run_what_free(struct run_what *w);
+
+/* A client's wish.  0: not given. */
+struct run_ask {
+	uint32_t nodes, tasks;
+};
+#define RUN_ASK_LEN 12 /* before the run_what */
+
+void run_ask_put(struct storm_out *o, const struct run_ask *a);
+/* False: it has another version, or is malformed. */
+bool run_ask_get(struct storm_in *i, struct run_ask *a);
+
+/* What launchers of a run are told before its run_what. */
+struct run_start {
+	uint64_t number;
+	uint32_t first,
+		tasks; /* ids first, first + 1, ... are ranks 0, 1, ... */
+	struct storm_idset nodes; /* the caller clears it */
+	uint32_t local; /* the node that has the client's descriptors */
+	struct storm_addr relay; /* where output of others goes */
+	uint8_t life[RUN_LIFE];
+};
+
+size_t run_start_len(const struct run_start *s);
+void run_start_put(struct storm_out *o, const struct run_start *s);
+bool run_start_get(struct storm_in *i, struct run_start *s);
+
+/* The tasks of the nth of so many nodes: evenly, the first ones have one more. */
+uint32_t run_share(uint32_t tasks, uint32_t nodes, uint32_t nth);
+/* The rank of the first of them. */
+uint32_t run_rank(uint32_t tasks, uint32_t nodes, uint32_t nth);
+/* The place of a node in a set of nodes, or UINT32_MAX. */
+uint32_t run_place(const struct storm_idset *nodes, uint32_t node);
+
+/* How a task ended: the code of its report, and with 0 it ended well. */
+enum run_cause {
+	RUN_EXITED,	 /* with this status */
+	RUN_SIGNALED,	 /* by this signal */
+	RUN_NOT_STARTED, /* this errno: the program */
+	RUN_NO_CWD,	 /* this errno: the directory */
+	RUN_NO_START,	 /* this errno: all else before the program */
+	RUN_CAUSES
+};
+uint32_t run_code(enum run_cause cause, int value);
+/* False: it is none. */
+bool run_code_read(uint32_t code, enum run_cause *cause, int *value);
+/* The exit status of a task, as srun has it. */
+int run_code_status(uint32_t code);
+
+void run_frame_head(uint8_t out[static RUN_FRAME_HEADER], enum run_kind kind,
+		    size_t body);
+
+/* Frames that come in pieces. */
+struct run_reader {
+	uint8_t *buf;
+	size_t have, room;
+	size_t used; /* of the frame that was returned last */
+};
+/* Where the next bytes belong, *room of them; the caller adds what came to
+ * r->have.  NULL: no memory. */
+uint8_t *run_reader_room(struct run_reader *r, size_t *room);
+/* 1: a whole frame; its body is valid until the next call.  0: not yet.  -1: its
+ * length is beyond RUN_FRAME_MAX. */
+int run_reader_next(struct run_reader *r, enum run_kind *kind,
+		    struct storm_in *body);
+void run_reader_fini(struct run_reader *r);
+
+#endif

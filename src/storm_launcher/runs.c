@@ -1,0 +1,539 @@
+/*
+ * runs.c - see runs.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run_wire.h"
+#include "runs.h"
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/minmax.h"
+
+int runs_init(struct runs *r, uint32_t nodes, const uint32_t *cpus)
+{
+	memset(r, 0, sizeof(*r));
+	r->tail = &r->first;
+	r->nodes = nodes;
+	r->cpus = calloc(nodes, sizeof(*r->cpus));
+	r->free = calloc(nodes, sizeof(*r->free));
+	if (!r->cpus || !r->free) {
+		runs_fini(r);
+		return STORM_ENOMEM;
+	}
+	memcpy(r->cpus, cpus, nodes * sizeof(*cpus));
+	memcpy(r->free, cpus, nodes * sizeof(*cpus));
+	return STORM_OK;
+}
+
+static void runs_free(struct user_run *run)
+{
+	while (run->ended) {
+		struct run_ended *next = run->ended->next;
+
+		storm_idset_clear(&run->ended->tasks);
+		free(run->ended);
+		run->ended = next;
+	}
+	storm_idset_clear(&run->nodes);
+	storm_idset_clear(&run->done);
+	storm_idset_clear(&run->freed);
+	storm_idset_clear(&run->lost);
+	free(run);
+}
+
+void runs_fini(struct runs *r)
+{
+	while (r->first) {
+		struct user_run *next = r->first->next;
+
+		runs_free(r->first);
+		r->first = next;
+	}
+	r->tail = &r->first;
+	free(r->cpus);
+	free(r->free);
+	r->cpus = r->free = NULL;
+	storm_idset_clear(&r->lost);
+}
+
+/* A number that *at points to, and behind it. */
+static bool runs_number(const char **at, unsigned long *out)
+{
+	char *end;
+
+	if (**at < '0' || **at > '9')
+		return false;
+	*out = strtoul(*at, &end, 10);
+	*at = end;
+	return *out && *out <= UINT32_MAX;
+}
+
+bool runs_cpus_read(const char *text, uint32_t nodes, uint32_t *cpus)
+{
+	uint32_t n = 0;
+
+	while (n < nodes) {
+		unsigned long count, times = 1;
+
+		if (!runs_number(&text, &count))
+			return false;
+		if (!strncmp(text, "(x", 2)) {
+			text += 2;
+			if (!runs_number(&text, &times) || *text++ != ')')
+				return false;
+		}
+		if (times > nodes - n)
+			return false;
+		while (times--)
+			cpus[n++] = (uint32_t) count;
+		if (*text == ',')
+			text++;
+		else if (*text)
+			return false;
+	}
+	return !*text;
+}
+
+/* ------------------------------------------------------------- where it runs --- */
+
+/* Nodes for it, of what `have` says of each; false: there are too few.  A node
+ * further back has no more tasks than one before. */
+static bool runs_place(const struct runs *r, const struct user_run *run,
+		       const uint32_t *have, struct storm_idset *out)
+{
+	uint32_t chosen = 0;
+
+	for (uint32_t n = 0; n < r->nodes && chosen < run->want_nodes; n++) {
+		if (have[n] < run_share(run->tasks, run->want_nodes, chosen) ||
+		    storm_idset_has(&r->lost, n))
+			continue;
+		if (storm_idset_add(out, n, n))
+			return false;
+		chosen++;
+	}
+	return chosen == run->want_nodes;
+}
+
+/* Take its CPUs from the nodes, or give those of one back. */
+static void runs_take(struct runs *r, const struct user_run *run)
+{
+	uint32_t nth = 0;
+
+	for (uint32_t k = 0; k < run->nodes.count; k++)
+		for (uint32_t n = run->nodes.r[k].first;
+		     n <= run->nodes.r[k].last; n++)
+			r->free[n] -=
+				run_share(run->tasks, run->want_nodes, nth++);
+}
+
+static void runs_give_node(struct runs *r, struct user_run *run, uint32_t node,
+			   uint32_t nth)
+{
+	if (storm_idset_has(&run->freed, node))
+		return;
+	/* without memory the end of the run gives it back */
+	if (!storm_idset_add(&run->freed, node, node))
+		r->free[node] += run_share(run->tasks, run->want_nodes, nth);
+}
+
+static bool runs_node_done(const struct user_run *run, uint32_t nth)
+{
+	uint32_t n = run_share(run->tasks, run->want_nodes, nth);
+	uint32_t first = run_rank(run->tasks, run->want_nodes, nth);
+	struct storm_range ranks = { first, first + n - 1 };
+	const struct storm_idset s = { &ranks, 1, 1 };
+
+	return storm_idset_covers(&run->done, &s);
+}
+
+/* Give back the CPUs of each node on which all of its tasks have ended. */
+static void runs_give(struct runs *r, struct user_run *run)
+{
+	uint32_t nth = 0;
+
+	for (uint32_t k = 0; k < run->nodes.count; k++)
+		for (uint32_t n = run->nodes.r[k].first;
+		     n <= run->nodes.r[k].last; n++, nth++)
+			if (runs_node_done(run, nth))
+				runs_give_node(r, run, n, nth);
+}
+
+static uint64_t runs_cpus_all(const struct runs *r)
+{
+	uint64_t n = 0;
+
+	for (uint32_t k = 0; k < r->nodes; k++)
+		n += r->cpus[k];
+	return n;
+}
+
+/* False: it can never begin. */
+static bool runs_can_ever(const struct runs *r, const struct user_run *run,
+			  char *why, size_t size)
+{
+	struct storm_idset nodes = { 0 };
+	bool can;
+
+	if (run->want_nodes > r->nodes) {
+		snprintf(why, size, "%u nodes are asked for, the job has %u",
+			 run->want_nodes, r->nodes);
+		return false;
+	}
+	can = runs_place(r, run, r->cpus, &nodes);
+	storm_idset_clear(&nodes);
+	if (!can)
+		snprintf(
+			why, size,
+			"%u tasks on %u nodes are asked for, the job has %llu CPUs on %u nodes",
+			run->tasks, run->want_nodes,
+			(unsigned long long) runs_cpus_all(r), r->nodes);
+	return can;
+}
+
+struct user_run *runs_add(struct runs *r, uint32_t nodes, uint32_t tasks,
+			  void *client, char *why, size_t size)
+{
+	struct user_run *run;
+
+	*why = '\0';
+	if (!tasks)
+		tasks = nodes ? nodes : r->nodes;
+	if (!nodes)
+		nodes = (uint32_t) storm_min(r->nodes, tasks);
+	if (tasks < nodes) {
+		snprintf(
+			why, size,
+			"%u tasks cannot be on %u nodes: each has one at least",
+			tasks, nodes);
+		return NULL;
+	}
+	run = calloc(1, sizeof(*run));
+	if (!run)
+		return NULL;
+	run->want_nodes = nodes;
+	run->tasks = tasks;
+	run->client = client;
+	if (!runs_can_ever(r, run, why, size)) {
+		free(run);
+		return NULL;
+	}
+	run->number = ++r->number;
+	*r->tail = run;
+	r->tail = &run->next;
+	return run;
+}
+
+struct user_run *runs_begin(struct runs *r)
+{
+	struct user_run *run = r->first;
+
+	while (run && run->state != RUN_WAITS)
+		run = run->next;
+	if (!run || r->closing)
+		return NULL;
+	if (!runs_place(r, run, r->free, &run->nodes)) {
+		storm_idset_clear(&run->nodes);
+		return NULL;
+	}
+	runs_take(r, run);
+	run->first = r->next_id;
+	r->next_id += run->tasks;
+	run->state = RUN_RUNS;
+	if (r->next_id >= RUNS_IDS_MAX)
+		r->closing = true;
+	return run;
+}
+
+/* -------------------------------------------------------------- how it ends --- */
+
+/* Its ranks of these have ended, too. */
+static bool run_add_done(struct user_run *run, const struct storm_idset *ranks)
+{
+	if (storm_idset_union(&run->done, ranks))
+		return false;
+	if (storm_idset_size(&run->done) == run->tasks)
+		run->state = RUN_IS_OVER;
+	return true;
+}
+
+static bool run_add_ended(struct user_run *run, uint32_t code,
+			  const struct storm_idset *ranks)
+{
+	struct run_ended *e = run->ended;
+
+	while (e && e->code != code)
+		e = e->next;
+	if (!e) {
+		e = calloc(1, sizeof(*e));
+		if (!e)
+			return false;
+		e->code = code;
+		e->next = run->ended;
+		run->ended = e;
+	}
+	return !storm_idset_union(&e->tasks, ranks) && run_add_done(run, ranks);
+}
+
+/* The ranks of a run that are among these ids. */
+static bool run_ranks_of(const struct user_run *run,
+			 const struct storm_idset *ids, struct storm_idset *out)
+{
+	uint32_t last = run->first + run->tasks - 1;
+
+	for (uint32_t k = 0; k < ids->count; k++) {
+		uint32_t a = (uint32_t) storm_max(ids->r[k].first, run->first);
+		uint32_t b = (uint32_t) storm_min(ids->r[k].last, last);
+
+		if (a <= b &&
+		    storm_idset_add(out, a - run->first, b - run->first))
+			return false;
+	}
+	return true;
+}
+
+bool runs_report(struct runs *r, uint32_t code, const struct storm_idset *ids)
+{
+	bool good = true;
+
+	for (struct user_run *run = r->first; run; run = run->next) {
+		struct storm_idset ranks = { 0 };
+
+		if (run->state != RUN_RUNS)
+			continue;
+		good &= run_ranks_of(run, ids, &ranks);
+		if (ranks.count) {
+			good &= run_add_ended(run, code, &ranks);
+			runs_give(r, run);
+		}
+		storm_idset_clear(&ranks);
+	}
+	return good;
+}
+
+static void run_must_die(struct user_run *run)
+{
+	if (run->state == RUN_RUNS && !run->killed)
+		run->kill = run->killed = true;
+}
+
+static void run_lose(struct user_run *run, uint32_t node)
+{
+	uint32_t nth = run_place(&run->nodes, node), first, n;
+	struct storm_range ranks;
+	const struct storm_idset s = { &ranks, 1, 1 };
+
+	if (nth == UINT32_MAX || runs_node_done(run, nth))
+		return;
+	first = run_rank(run->tasks, run->want_nodes, nth);
+	n = run_share(run->tasks, run->want_nodes, nth);
+	ranks = (struct storm_range) { first, first + n - 1 };
+	run->failed = true;
+	run_must_die(run);
+	if (storm_idset_add(&run->lost, node, node) || !run_add_done(run, &s))
+		run->state = RUN_IS_OVER; /* no memory: better over than hung */
+}
+
+void runs_lose(struct runs *r, uint32_t node)
+{
+	r->closing = true;
+	storm_idset_add(&r->lost, node, node);
+	for (struct user_run *run = r->first; run; run = run->next)
+		if (run->state == RUN_RUNS)
+			run_lose(run, node);
+}
+
+void runs_abort(struct user_run *run)
+{
+	run->failed = true;
+	run->kill = false;
+	run->state = RUN_IS_OVER;
+}
+
+void runs_leave(struct runs *r, struct user_run *run)
+{
+	(void) r;
+	run->client = NULL;
+	if (run->state == RUN_WAITS)
+		runs_abort(run);
+	else
+		run_must_die(run);
+}
+
+void runs_close(struct runs *r, bool now)
+{
+	r->closing = true;
+	for (struct user_run *run = r->first; now && run; run = run->next)
+		if (run->state == RUN_WAITS)
+			runs_abort(run);
+		else
+			run_must_die(run);
+}
+
+struct user_run *runs_over(const struct runs *r)
+{
+	struct user_run *run = r->first;
+
+	while (run && run->state != RUN_IS_OVER)
+		run = run->next;
+	return run;
+}
+
+struct user_run *runs_to_kill(const struct runs *r)
+{
+	struct user_run *run = r->first;
+
+	while (run && !(run->kill && run->state == RUN_RUNS))
+		run = run->next;
+	return run;
+}
+
+struct user_run *runs_find(const struct runs *r, uint64_t number)
+{
+	struct user_run *run = r->first;
+
+	while (run && run->number != number)
+		run = run->next;
+	return run;
+}
+
+bool runs_any(const struct runs *r)
+{
+	return r->first != NULL;
+}
+
+void runs_drop(struct runs *r, struct user_run *run)
+{
+	struct user_run **at = &r->first;
+	uint32_t nth = 0;
+
+	for (uint32_t k = 0; k < run->nodes.count; k++)
+		for (uint32_t n = run->nodes.r[k].first;
+		     n <= run->nodes.r[k].last; n++)
+			runs_give_node(r, run, n, nth++);
+	while (*at != run)
+		at = &(*at)->next;
+	*at = run->next;
+	if (r->tail == &run->next)
+		r->tail = at;
+	runs_free(run);
+}
+
+int run_status(const struct user_run *run)
+{
+	int status = run->failed;
+
+	for (const struct run_ended *e = run->ended; e; e = e->next)
+		if (run_code_status(e->code) > status)
+			status = run_code_status(e->code);
+	return status;
+}
+
+/* -------------------------------------------------------------- what is said --- */
+
+#define NAMES_SHOWN 8
+#define LINE 1024
+
+struct run_line {
+	char text[LINE];
+	size_t len;
+};
+
+__attribute__((format(printf, 2, 3))) static void
+run_line_add(struct run_line *l, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(l->text + l->len, sizeof(l->text) - l->len, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		l->len = storm_min(l->len + (size_t) n, sizeof(l->text) - 1);
+}
+
+/* The nodes of these ranks, the first of them by name. */
+static void run_line_nodes(struct run_line *l, const struct user_run *run,
+			   const struct storm_idset *ranks,
+			   const char *(*name)(void *, uint32_t), void *arg)
+{
+	uint32_t nth = 0, shown = 0;
+
+	for (uint32_t k = 0; k < run->nodes.count; k++)
+		for (uint32_t n = run->nodes.r[k].first;
+		     n <= run->nodes.r[k].last; n++, nth++) {
+			uint32_t first =
+				run_rank(run->tasks, run->want_nodes, nth);
+			uint32_t count =
+				run_share(run->tasks, run->want_nodes, nth);
+			bool here = false;
+
+			for (uint32_t t = first; !here && t < first + count;
+			     t++)
+				here = storm_idset_has(ranks, t);
+			if (here && shown++ < NAMES_SHOWN)
+				run_line_add(l, "%s%s", shown > 1 ? "," : "",
+					     name(arg, n));
+		}
+	if (shown > NAMES_SHOWN)
+		run_line_add(l, " and %u more", shown - NAMES_SHOWN);
+}
+
+static void run_line_tasks(struct run_line *l, const struct storm_idset *ranks)
+{
+	run_line_add(l, storm_idset_size(ranks) > 1 ? "tasks " : "task ");
+	for (uint32_t k = 0; k < ranks->count && k < NAMES_SHOWN; k++) {
+		const struct storm_range *r = &ranks->r[k];
+
+		run_line_add(l, "%s%u", k ? "," : "", r->first);
+		if (r->last > r->first)
+			run_line_add(l, "-%u", r->last);
+	}
+	if (ranks->count > NAMES_SHOWN)
+		run_line_add(l, ",...");
+}
+
+static void run_line_cause(struct run_line *l, uint32_t code,
+			   const char *program, const char *cwd)
+{
+	enum run_cause cause;
+	int value;
+
+	if (!run_code_read(code, &cause, &value))
+		run_line_add(l, "ended with code %#x, which is unknown", code);
+	else if (cause == RUN_EXITED)
+		run_line_add(l, "Exited with exit code %d", value);
+	else if (cause == RUN_SIGNALED)
+		run_line_add(l, "%s%s", strsignal(value & 0x7f),
+			     value & 0x80 ? " (core dumped)" : "");
+	else if (cause == RUN_NOT_STARTED)
+		run_line_add(l, "cannot execute %s: %s", program,
+			     strerror(value));
+	else if (cause == RUN_NO_CWD)
+		run_line_add(l, "cannot change to directory %s: %s", cwd,
+			     strerror(value));
+	else
+		run_line_add(l, "cannot start a task: %s", strerror(value));
+}
+
+void run_tell(const struct user_run *run, const char *program, const char *cwd,
+	      const char *(*name)(void *arg, uint32_t node),
+	      void (*say)(void *arg, const char *line), void *arg)
+{
+	for (const struct run_ended *e = run->ended; e; e = e->next) {
+		struct run_line l = { .len = 0 };
+
+		if (!e->code)
+			continue;
+		run_line_add(&l, "error: ");
+		run_line_nodes(&l, run, &e->tasks, name, arg);
+		run_line_add(&l, ": ");
+		run_line_tasks(&l, &e->tasks);
+		run_line_add(&l, ": ");
+		run_line_cause(&l, e->code, program, cwd);
+		say(arg, l.text);
+	}
+}

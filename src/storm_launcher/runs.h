@@ -1,0 +1,107 @@
+/*
+ * runs.h - the head's decisions: which run begins and where, whose tasks have ended,
+ * and what the loss of a node means.  No I/O and no clock: the head acts on what it
+ * finds here, and tells what has happened.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_RUNS_H
+#define STORM_RUNS_H
+
+#include "src/libstorm/storm.h"
+
+/* A head that has given so many task ids takes no more runs: reports of its whole
+ * life are kept. */
+#define RUNS_IDS_MAX 100000000u
+
+enum run_state {
+	RUN_WAITS, /* for CPUs */
+	RUN_RUNS,
+	RUN_IS_OVER /* all of its tasks have ended, or are lost */
+};
+
+/* Tasks that ended in one way. */
+struct run_ended {
+	struct run_ended *next;
+	uint32_t code;		  /* run_code() */
+	struct storm_idset tasks; /* ranks */
+};
+
+struct user_run {
+	struct user_run *next;
+	uint64_t number; /* 1, 2, 3, ... of this head */
+	enum run_state state;
+	void *client; /* the head's; NULL: it is gone */
+	uint32_t want_nodes, tasks;
+	/* once it runs */
+	uint32_t first; /* id of rank 0 */
+	struct storm_idset nodes;
+	struct storm_idset done;  /* ranks that have ended or are lost */
+	struct storm_idset freed; /* nodes whose CPUs it gave back */
+	struct storm_idset lost;  /* nodes */
+	struct run_ended *ended;  /* in any order */
+	bool kill;   /* its tasks are to be killed; the head has not yet */
+	bool killed; /* it has been decided already */
+	bool failed; /* beside the tasks' own codes: exit status 1 at least */
+};
+
+struct runs {
+	uint32_t nodes;
+	uint32_t *cpus, *free; /* of each node */
+	struct storm_idset lost;
+	struct user_run *first, **tail; /* in the order in which they came */
+	uint64_t number;
+	uint32_t next_id;
+	bool closing; /* no other run begins */
+};
+
+/* STORM_OK or STORM_ENOMEM.  cpus are copied. */
+int runs_init(struct runs *r, uint32_t nodes, const uint32_t *cpus);
+void runs_fini(struct runs *r);
+
+/* "2(x3),1" of SLURM_JOB_CPUS_PER_NODE, for so many nodes.  False: it is not for
+ * them. */
+bool runs_cpus_read(const char *text, uint32_t nodes, uint32_t *cpus);
+
+/* A run that waits.  tasks 0: one for each node; nodes 0: all, but no more than
+ * tasks.  NULL: it can never begin here, and why says it; an empty why: there is no
+ * memory. */
+struct user_run *runs_add(struct runs *r, uint32_t nodes, uint32_t tasks,
+			  void *client, char *why, size_t size);
+
+/* The oldest that waits, if it can begin: it has its nodes and ids.  NULL: none
+ * can.  None overtakes another. */
+struct user_run *runs_begin(struct runs *r);
+
+/* Ids have ended with this code.  False: no memory. */
+bool runs_report(struct runs *r, uint32_t code, const struct storm_idset *ids);
+/* A node is lost: all runs on it are killed, and none begins. */
+void runs_lose(struct runs *r, uint32_t node);
+/* The client is gone: a run that waits is over, one that runs is killed. */
+void runs_leave(struct runs *r, struct user_run *run);
+/* The launchers have not heard of it, or are all gone: it is over. */
+void runs_abort(struct user_run *run);
+/* No other run begins.  now: those that run are killed, those that wait are over. */
+void runs_close(struct runs *r, bool now);
+
+/* The first that is over, or is to be killed; NULL: there is none. */
+struct user_run *runs_over(const struct runs *r);
+struct user_run *runs_to_kill(const struct runs *r);
+struct user_run *runs_find(const struct runs *r, uint64_t number);
+bool runs_any(const struct runs *r);
+/* Free one that is over. */
+void runs_drop(struct runs *r, struct user_run *run);
+
+/* The highest of its tasks' exit statuses. */
+int run_status(const struct user_run *run);
+
+/*
+ * What is to be said of a run that is over, one line for each way in which tasks
+ * did not end well: say(arg, line).  name(arg, node) is a node's name, program the
+ * task's argv[0], cwd its directory.
+ */
+void run_tell(const struct user_run *run, const char *program, const char *cwd,
+	      const char *(*name)(void *arg, uint32_t node),
+	      void (*say)(void *arg, const char *line), void *arg);
+
+#endif

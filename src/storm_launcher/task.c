@@ -1,0 +1,296 @@
+/*
+ * task.c - see task.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/libstorm/base/minmax.h"
+#include "task.h"
+
+#define STACK (64u << 10)
+#define PID_VARIABLE "SLURM_TASK_PID="
+#define PID_DIGITS 11
+
+/* -------------------------------------------------------------- environment --- */
+
+/* Names of the client's step, or of none, that would be wrong in a task. */
+static const char *const task_not_given[] = {
+	"SLURM_PROCID",		"SLURM_LOCALID",
+	"SLURM_NODEID",		"SLURM_NTASKS",
+	"SLURM_NPROCS",		"SLURM_NNODES",
+	"SLURM_GTIDS",		"SLURM_TASK_PID",
+	"SLURM_STEP_ID",	"SLURM_STEPID",
+	"SLURM_STEP_NODELIST",	"SLURM_STEP_NUM_NODES",
+	"SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE",
+	"SLURMD_NODENAME",	"SLURM_TASKS_PER_NODE",
+	"SLURM_CPU_BIND",	"SLURM_CPU_BIND_LIST",
+	"SLURM_CPU_BIND_TYPE",	"SLURM_CPU_BIND_VERBOSE",
+};
+
+static bool task_keeps(const char *variable)
+{
+	size_t n = strcspn(variable, "=");
+
+	for (size_t i = 0; i < sizeof(task_not_given) / sizeof(char *); i++)
+		if (!strncmp(variable, task_not_given[i], n) &&
+		    !task_not_given[i][n])
+			return false;
+	return true;
+}
+
+/* Variables behind each other; the first pass measures. */
+struct task_vars {
+	char **env;
+	uint32_t count;
+	char *text;
+	size_t len, room;
+};
+
+__attribute__((format(printf, 2, 3))) static void task_var(struct task_vars *v,
+							   const char *fmt, ...)
+{
+	bool fits = v->len < v->room;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(fits ? v->text + v->len : NULL,
+		      fits ? v->room - v->len : 0, fmt, ap);
+	va_end(ap);
+	if (v->env)
+		v->env[v->count] = v->text + v->len;
+	v->count++;
+	v->len += (size_t) (n > 0 ? n : 0) + 1;
+}
+
+/* The ranks of this node, as "0,1,2": more than the first thousand nobody reads. */
+static void task_ranks(char *out, size_t size, uint32_t first, uint32_t n)
+{
+	size_t len = 0;
+
+	for (uint32_t k = 0; k < n && len + 12 < size; k++)
+		len += (size_t) snprintf(out + len, size - len, "%s%u",
+					 k ? "," : "", first + k);
+}
+
+static void task_vars_all(struct task_vars *v, const struct task_form *f,
+			  uint32_t local)
+{
+	const struct run_start *s = f->start;
+	uint32_t nodes = (uint32_t) storm_idset_size(&s->nodes);
+	uint32_t first = run_rank(s->tasks, nodes, f->nth);
+	char ranks[8192] = "";
+
+	task_ranks(ranks, sizeof(ranks), first,
+		   run_share(s->tasks, nodes, f->nth));
+	/* the child writes its number there */
+	task_var(v, PID_VARIABLE "%*s", PID_DIGITS, "");
+	task_var(v, "SLURM_PROCID=%u", first + local);
+	task_var(v, "SLURM_LOCALID=%u", local);
+	task_var(v, "SLURM_NODEID=%u", f->nth);
+	task_var(v, "SLURM_NTASKS=%u", s->tasks);
+	task_var(v, "SLURM_NPROCS=%u", s->tasks);
+	task_var(v, "SLURM_NNODES=%u", nodes);
+	task_var(v, "SLURM_STEP_NUM_TASKS=%u", s->tasks);
+	task_var(v, "SLURM_STEP_NUM_NODES=%u", nodes);
+	task_var(v, "SLURM_GTIDS=%s", ranks);
+	task_var(v, "SLURM_STEP_ID=%s", f->step);
+	task_var(v, "SLURM_STEPID=%s", f->step);
+	task_var(v, "SLURMD_NODENAME=%s", f->name);
+}
+
+char **task_env(const struct task_form *f, uint32_t local)
+{
+	struct task_vars size = { 0 }, v = { 0 };
+	uint32_t given = 0;
+	size_t pointers;
+
+	while (f->what->env[given])
+		given++;
+	task_vars_all(&size, f, local);
+	pointers = (size.count + given + 1) * sizeof(char *);
+	v.env = malloc(pointers + size.len);
+	if (!v.env)
+		return NULL;
+	v.text = (char *) v.env + pointers;
+	v.room = size.len;
+	task_vars_all(&v, f, local);
+	for (uint32_t k = 0; k < given; k++)
+		if (task_keeps(f->what->env[k]))
+			v.env[v.count++] = f->what->env[k];
+	v.env[v.count] = NULL;
+	return v.env;
+}
+
+/* ------------------------------------------------------------------- child --- */
+
+/* The child and its launcher share it: what went wrong. */
+struct task_child {
+	const struct run_what *what;
+	char **env;
+	const int *fd;
+	pid_t launcher;
+	volatile int err;
+	volatile enum run_cause cause;
+};
+
+/* No library function that locks or allocates may be called below. */
+static void task_write_pid(char *variable)
+{
+	char *at = variable + strlen(PID_VARIABLE), digits[PID_DIGITS];
+	unsigned int pid = (unsigned int) getpid(), n = 0;
+
+	do
+		digits[n++] = (char) ('0' + pid % 10);
+	while ((pid /= 10));
+	while (n)
+		*at++ = digits[--n];
+	*at = '\0';
+}
+
+static void task_signals_default(void)
+{
+	struct sigaction normal = { .sa_handler = SIG_DFL };
+
+	for (int sig = 1; sig < NSIG; sig++)
+		sigaction(sig, &normal, NULL);
+}
+
+static void task_limits(const struct run_what *what)
+{
+	for (int k = 0; k < RUN_LIMITS; k++) {
+		struct rlimit l;
+
+		if (getrlimit(k, &l) ||
+		    l.rlim_cur == storm_min(what->limit[k], l.rlim_max))
+			continue;
+		l.rlim_cur = storm_min(what->limit[k], l.rlim_max);
+		setrlimit(k, &l);
+	}
+}
+
+__attribute__((noreturn)) static void task_fail(struct task_child *c,
+						enum run_cause cause)
+{
+	c->err = errno;
+	c->cause = cause;
+	_exit(127);
+}
+
+static const char *task_path(char **env)
+{
+	for (; *env; env++)
+		if (!strncmp(*env, "PATH=", 5))
+			return *env + 5;
+	return "/bin:/usr/bin";
+}
+
+/* As execvpe(3), but by the task's PATH, not the launcher's, and for programs alone
+ * that the kernel knows.  It returns what went wrong. */
+static int task_exec(char *const *argv, char **env)
+{
+	const char *path = task_path(env);
+	char file[PATH_MAX];
+	int err = ENOENT;
+
+	if (strchr(argv[0], '/')) {
+		execve(argv[0], argv, env);
+		return errno;
+	}
+	for (;;) {
+		size_t n = strcspn(path, ":"), len = strlen(argv[0]);
+
+		if (n + 1 + len < sizeof(file)) {
+			memcpy(file, n ? path : ".", n ? n : 1);
+			file[n ? n : 1] = '/';
+			memcpy(file + (n ? n : 1) + 1, argv[0], len + 1);
+			execve(file, argv, env);
+			if (errno != ENOENT && errno != ENOTDIR &&
+			    errno != EACCES)
+				return errno;
+			if (errno == EACCES)
+				err = EACCES; /* unless another one is found */
+		}
+		if (!path[n])
+			return err;
+		path += n + 1;
+	}
+}
+
+static int task_child_main(void *arg)
+{
+	struct task_child *c = arg;
+	sigset_t none;
+
+	/* whoever kills a launcher ends its tasks */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != c->launcher ||
+	    setpgid(0, 0))
+		task_fail(c, RUN_NO_START);
+	for (int k = 0; k < 3; k++)
+		if (dup2(c->fd[k], k) < 0)
+			task_fail(c, RUN_NO_START);
+	task_write_pid(c->env[0]);
+	task_signals_default();
+	task_limits(c->what);
+	umask((mode_t) c->what->umask);
+	if (chdir(c->what->cwd))
+		task_fail(c, RUN_NO_CWD);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	errno = task_exec(c->what->argv, c->env);
+	task_fail(c, RUN_NOT_STARTED);
+}
+
+pid_t task_start(const struct task_form *f, char **env, const int fd[3],
+		 uint32_t *code)
+{
+	static char *stack; /* the launcher waits until it is free again */
+	struct task_child c = {
+		.what = f->what,
+		.env = env,
+		.fd = fd,
+		.launcher = getpid(),
+	};
+	sigset_t all, before;
+	pid_t pid;
+
+	if (!stack) {
+		stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+		if (stack == MAP_FAILED) {
+			stack = NULL;
+			*code = run_code(RUN_NO_START, errno);
+			return 0;
+		}
+	}
+	/* a handler must not run on the child's stack, in the launcher's memory */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pid = clone(task_child_main, stack + STACK,
+		    CLONE_VM | CLONE_VFORK | SIGCHLD, &c);
+	if (pid < 0)
+		*code = run_code(RUN_NO_START, errno);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (pid < 0)
+		return 0;
+	if (!c.err)
+		return pid;
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	*code = run_code(c.cause, c.err);
+	return 0;
+}

@@ -1,0 +1,497 @@
+/*
+ * storm_run.c - storm run: start tasks inside a job by the job's launchers, and wait for
+ * them.  It starts the launchers if there are none.  It links no library: what it needs
+ * to start is part of every launch (doc/launchers.md).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/libstorm/base/clock.h"
+#include "src/storm_launcher/run_sock.h"
+#include "storm_config.h"
+
+enum { FAILED = 1, USAGE = 2 };
+
+/* A second ^C within this time kills. */
+#define AGAIN (1 * STORM_SEC)
+
+static const char usage[] =
+	"Usage: storm run [OPTIONS] PROGRAM [ARGUMENTS]\n"
+	"Start tasks in this job by launchers that stay on its nodes.  The first storm run\n"
+	"of a job starts them.\n"
+	"\n"
+	"  -N, --nodes=N   on so many nodes [one for each task, at most all]\n"
+	"  -n, --ntasks=N  so many tasks [one for each node]\n"
+	"      --stop      end the launchers, and what they run\n"
+	"  -V, --version   print the version\n"
+	"  -h, --help      print this summary\n"
+	"\n"
+	"Exit status: the highest one of the tasks; 128 and more: a signal.  1 also if the\n"
+	"run was lost or refused, 2 if the command line is wrong.\n";
+
+struct run_options {
+	struct run_ask ask;
+	bool stop;
+};
+
+struct run_job {
+	const char *id;
+	char path[RUN_SOCK_PATH];
+};
+
+__attribute__((format(printf, 1, 2))) static void run_say(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("storm run: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+/* ------------------------------------------------------------- the launchers --- */
+
+/* In the child: become the head. */
+__attribute__((noreturn)) static void run_become_head(const struct run_job *j,
+						      int tell)
+{
+	char log[RUN_SOCK_PATH];
+	int null = open("/dev/null", O_RDWR);
+	int out;
+
+	snprintf(log, sizeof(log), "%.*s.log", (int) strlen(j->path) - 5,
+		 j->path);
+	out = open(log, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW,
+		   0600);
+	setsid();
+	if (null < 0 || out < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 ||
+	    dup2(out, 2) < 0 || chdir("/")) {
+		dprintf(tell, "%s: %s", log, strerror(errno));
+		_exit(FAILED);
+	}
+	/* the client's descriptors are not the head's: a pipe's reader would
+	 * wait for their end */
+	if (tell == 3 ? fcntl(3, F_SETFD, 0) < 0 : dup2(tell, 3) < 0)
+		_exit(FAILED);
+	close_range(4, ~0U, 0);
+	execl(PKGLIBEXECDIR "/storm_launcher", "storm_launcher", "--head",
+	      j->path, "3", (char *) NULL);
+	dprintf(3, PKGLIBEXECDIR "/storm_launcher: %s: install STORM again",
+		strerror(errno));
+	_exit(FAILED);
+}
+
+/* What the head says: "ready", or why not. */
+static bool run_head_answers(int fd)
+{
+	char text[700] = "";
+	size_t len = 0;
+	ssize_t n;
+
+	while ((n = read(fd, text + len, sizeof(text) - 1 - len)) > 0 ||
+	       (n < 0 && errno == EINTR))
+		len += n > 0 ? (size_t) n : 0;
+	if (!strcmp(text, "ready\n"))
+		return true;
+	run_say("the launchers cannot be started: %s",
+		*text ? text : "their head has died");
+	return false;
+}
+
+static bool run_start_head(const struct run_job *j)
+{
+	uint64_t begun = storm_now();
+	int p[2];
+	pid_t pid;
+	bool good;
+
+	if (pipe2(p, O_CLOEXEC)) {
+		run_say("%s", strerror(errno));
+		return false;
+	}
+	pid = fork();
+	if (!pid)
+		run_become_head(j, p[1]);
+	close(p[1]);
+	if (pid < 0) {
+		run_say("%s", strerror(errno));
+		close(p[0]);
+		return false;
+	}
+	good = run_head_answers(p[0]);
+	close(p[0]);
+	if (good)
+		run_say("started launchers on %s nodes in %llu ms; later runs find them there",
+			getenv("SLURM_JOB_NUM_NODES"),
+			(unsigned long long) ((storm_now() - begun) /
+					      STORM_MS));
+	return good;
+}
+
+/* One client starts a head; others wait for it. */
+static int run_lock(const struct run_job *j)
+{
+	char path[RUN_SOCK_PATH];
+	int fd;
+
+	snprintf(path, sizeof(path), "%.*s.lock", (int) strlen(j->path) - 5,
+		 j->path);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	while (fd >= 0 && flock(fd, LOCK_EX)) {
+		if (errno == EINTR)
+			continue;
+		close(fd);
+		fd = -1;
+	}
+	if (fd < 0)
+		run_say("%s: %s", path, strerror(errno));
+	return fd;
+}
+
+static bool run_nobody_there(void)
+{
+	return errno == ENOENT || errno == ECONNREFUSED;
+}
+
+/* A connection to the head, which is started if there is none; or -1. */
+static int run_connect(const struct run_job *j, bool start)
+{
+	int sock = run_sock_connect(j->path), lock;
+
+	if (sock >= 0)
+		return sock;
+	if (run_nobody_there() && !start)
+		return -1;
+	lock = run_nobody_there() ? run_lock(j) : -1;
+	if (lock >= 0) {
+		sock = run_sock_connect(j->path);
+		if (sock < 0 && run_nobody_there() && run_start_head(j))
+			sock = run_sock_connect(j->path);
+		else if (sock < 0 && run_nobody_there())
+			errno = 0; /* said */
+		close(lock);
+	}
+	if (sock < 0 && errno)
+		run_say("%s: %s", j->path,
+			errno == EPERM ? "another user's program is there" :
+					 strerror(errno));
+	return sock;
+}
+
+/* ------------------------------------------------------------------ the request --- */
+
+static void run_limits(struct run_what *w)
+{
+	for (int k = 0; k < RUN_LIMITS; k++) {
+		struct rlimit l = { RLIM_INFINITY, RLIM_INFINITY };
+
+		getrlimit(k, &l);
+		w->limit[k] = l.rlim_cur;
+	}
+}
+
+/* Send what is to be executed, and where its output goes.  0, or the exit
+ * status. */
+static int run_send(int sock, const struct run_ask *ask, char **argv)
+{
+	extern char **environ;
+	static char cwd[PATH_MAX];
+	struct run_what what = { .argv = argv, .env = environ, .cwd = cwd };
+	const int fd[RUN_SOCK_FDS] = { STDOUT_FILENO, STDERR_FILENO };
+	size_t len;
+	uint8_t *buf;
+	struct storm_out o;
+	int rc;
+
+	if (!getcwd(cwd, sizeof(cwd))) {
+		run_say("the current directory: %s", strerror(errno));
+		return FAILED;
+	}
+	what.umask = umask(0);
+	umask((mode_t) what.umask);
+	run_limits(&what);
+	len = RUN_ASK_LEN + run_what_len(&what);
+	if (len > RUN_FRAME_MAX) {
+		run_say("arguments and environment have %zu bytes, %u are possible",
+			len, RUN_FRAME_MAX);
+		return FAILED;
+	}
+	buf = malloc(RUN_FRAME_HEADER + len);
+	if (!buf) {
+		run_say("no memory");
+		return FAILED;
+	}
+	run_frame_head(buf, RUN_ASK, len);
+	o = (struct storm_out) { buf + RUN_FRAME_HEADER,
+				 buf + RUN_FRAME_HEADER + len, false };
+	run_ask_put(&o, ask);
+	run_what_put(&o, &what);
+	rc = run_sock_send(sock, buf, RUN_FRAME_HEADER + len, fd);
+	free(buf);
+	/* a head that ends may have closed it: its last word tells */
+	return rc && errno != EPIPE && errno != ECONNRESET ? FAILED : 0;
+}
+
+/* ------------------------------------------------------------------- waiting --- */
+
+enum { GOES_ON = -1, ASK_AGAIN = -2 };
+
+static void run_write(int fd, const uint8_t *buf, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, buf, len);
+		struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+		if (n < 0 && errno == EAGAIN)
+			poll(&p, 1, -1);
+		else if (n < 0 && errno != EINTR)
+			return; /* nobody reads it, as of a local task */
+		if (n <= 0)
+			continue;
+		buf += n;
+		len -= (size_t) n;
+	}
+}
+
+/* GOES_ON, ASK_AGAIN, or the exit status. */
+static int run_hear(enum run_kind kind, struct storm_in *body)
+{
+	size_t len = (size_t) (body->end - body->p);
+
+	switch (kind) {
+	case RUN_OUTPUT:
+		if (len && (*body->p == 1 || *body->p == 2))
+			run_write(*body->p, body->p + 1, len - 1);
+		return GOES_ON;
+	case RUN_SAY:
+	case RUN_REFUSED:
+		run_say("%.*s", (int) len, (const char *) body->p);
+		return kind == RUN_SAY ? GOES_ON : FAILED;
+	case RUN_END:
+		return storm_get8(body);
+	case RUN_AGAIN:
+		return ASK_AGAIN;
+	default: /* RUN_QUEUED: it waits */
+		return GOES_ON;
+	}
+}
+
+/* Frames that are there. */
+static int run_hear_all(int sock, struct run_reader *r)
+{
+	int none[RUN_SOCK_FDS], rc = GOES_ON,
+				got = run_sock_receive(sock, r, &none);
+	enum run_kind kind;
+	struct storm_in body;
+
+	while (rc == GOES_ON && run_reader_next(r, &kind, &body) > 0)
+		rc = run_hear(kind, &body);
+	if (rc == GOES_ON && got < 0) {
+		run_say("error: the launchers' head has died, and all tasks with it");
+		rc = FAILED;
+	}
+	return rc;
+}
+
+static int run_catch(void)
+{
+	static const int all[] = { SIGINT,  SIGTERM, SIGHUP,
+				   SIGQUIT, SIGUSR1, SIGUSR2 };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		struct sigaction now;
+
+		/* nohup, or the background of a shell without job control */
+		if (!sigaction(all[i], NULL, &now) && now.sa_handler != SIG_IGN)
+			sigaddset(&set, all[i]);
+	}
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+/* Pass a signal on to all tasks. */
+static void run_pass_signal(int sock, int signals)
+{
+	static uint64_t interrupted;
+	uint8_t frame[RUN_FRAME_HEADER + 1];
+	struct signalfd_siginfo si;
+	uint64_t now = storm_now();
+
+	if (read(signals, &si, sizeof(si)) != sizeof(si))
+		return;
+	run_frame_head(frame, RUN_SIGNAL, 1);
+	frame[RUN_FRAME_HEADER] = (uint8_t) si.ssi_signo;
+	if (si.ssi_signo == SIGINT) {
+		if (interrupted && now < interrupted + AGAIN)
+			frame[RUN_FRAME_HEADER] = SIGKILL;
+		interrupted = now;
+	}
+	run_sock_send(sock, frame, sizeof(frame), NULL);
+}
+
+static int run_wait(int sock, int signals)
+{
+	struct pollfd p[] = { { .fd = sock, .events = POLLIN },
+			      { .fd = signals, .events = POLLIN } };
+	struct run_reader r = { 0 };
+	int rc = GOES_ON;
+
+	while (rc == GOES_ON) {
+		if (poll(p, 2, -1) < 0)
+			continue;
+		if (p[0].revents)
+			rc = run_hear_all(sock, &r);
+		if (rc == GOES_ON && p[1].revents)
+			run_pass_signal(sock, signals);
+	}
+	run_reader_fini(&r);
+	return rc;
+}
+
+/* Until the head has ended. */
+static void run_wait_for_end(int sock)
+{
+	uint8_t piece[512];
+	ssize_t n;
+
+	while ((n = recv(sock, piece, sizeof(piece), 0)) > 0 ||
+	       (n < 0 && errno == EINTR))
+		;
+}
+
+static int run_tasks(const struct run_job *j, const struct run_ask *ask,
+		     char **argv)
+{
+	int signals = -1;
+
+	for (;;) {
+		int sock = run_connect(j, true), rc;
+
+		if (sock < 0)
+			return FAILED;
+		if (signals < 0)
+			signals = run_catch();
+		rc = run_send(sock, ask, argv);
+		if (!rc)
+			rc = run_wait(sock, signals);
+		if (rc == ASK_AGAIN)
+			run_wait_for_end(sock);
+		close(sock);
+		if (rc != ASK_AGAIN)
+			return rc;
+	}
+}
+
+static int run_stop(const struct run_job *j)
+{
+	uint8_t frame[RUN_FRAME_HEADER];
+	int sock = run_connect(j, false);
+
+	if (sock < 0)
+		return 0; /* there are none */
+	run_frame_head(frame, RUN_STOP, 0);
+	if (!run_sock_send(sock, frame, sizeof(frame), NULL))
+		run_wait_for_end(sock);
+	close(sock);
+	return 0;
+}
+
+/* -------------------------------------------------------------------- options --- */
+
+/* As srun has them: the options' values are numbers from 1. */
+static bool run_number(const char *text, const char *what, uint32_t *out)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (*text >= '0' && *text <= '9' && !*end && n && n < UINT32_MAX / 2) {
+		*out = (uint32_t) n;
+		return true;
+	}
+	run_say("\"%s\" is no number of %s", text, what);
+	return false;
+}
+
+/* GOES_ON, or the exit status. */
+static int run_parse(int argc, char **argv, struct run_options *o)
+{
+	enum { STOP = 256 };
+	static const struct option options[] = {
+		{ "nodes", required_argument, NULL, 'N' },
+		{ "ntasks", required_argument, NULL, 'n' },
+		{ "stop", no_argument, NULL, STOP },
+		{ "version", no_argument, NULL, 'V' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "+N:n:Vh", options, NULL)) >= 0) {
+		if (c == 'N' && run_number(optarg, "nodes", &o->ask.nodes))
+			continue;
+		if (c == 'n' && run_number(optarg, "tasks", &o->ask.tasks))
+			continue;
+		if (c == 'V') {
+			puts("storm " STORM_VERSION);
+			return 0;
+		}
+		if (c == 'h') {
+			fputs(usage, stdout);
+			return 0;
+		}
+		if (c != STOP)
+			return USAGE;
+		o->stop = true;
+	}
+	if (o->stop || optind < argc)
+		return GOES_ON;
+	run_say("no program is given; see storm run --help");
+	return USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	static char name[] = "storm run"; /* getopt_long(3) says it */
+	struct run_options o = { 0 };
+	struct run_job j = { .id = getenv("SLURM_JOB_ID") };
+	char why[256];
+	int rc;
+
+	if (argc)
+		argv[0] = name;
+	rc = run_parse(argc, argv, &o);
+
+	if (rc != GOES_ON)
+		return rc;
+	if (!j.id || !*j.id || strspn(j.id, "0123456789") != strlen(j.id)) {
+		run_say("not inside a job: use salloc or sbatch first");
+		return FAILED;
+	}
+	if (!run_sock_path(j.id, &j.path, why, sizeof(why))) {
+		run_say("%s", why);
+		return FAILED;
+	}
+	return o.stop ? run_stop(&j) : run_tasks(&j, &o.ask, argv + optind);
+}

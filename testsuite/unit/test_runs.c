@@ -1,0 +1,544 @@
+/*
+ * test_runs.c - storm run: the head's decisions, and its messages as bytes.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "src/libstorm/base/idset.h"
+#include "src/storm_launcher/run_wire.h"
+#include "src/storm_launcher/runs.h"
+#include "unit.h"
+
+static struct storm_idset set_of(uint32_t first, uint32_t last)
+{
+	struct storm_idset s = { 0 };
+
+	must(!storm_idset_add(&s, first, last));
+	return s;
+}
+
+static void report(struct runs *r, uint32_t code, uint32_t first, uint32_t last)
+{
+	struct storm_idset s = set_of(first, last);
+
+	must(runs_report(r, code, &s));
+	storm_idset_clear(&s);
+}
+
+static struct user_run *add(struct runs *r, uint32_t nodes, uint32_t tasks)
+{
+	char why[200];
+	struct user_run *run = runs_add(r, nodes, tasks, r, why, sizeof(why));
+
+	ck_assert_msg(run != NULL, "refused: %s", why);
+	return run;
+}
+
+static void refused(struct runs *r, uint32_t nodes, uint32_t tasks,
+		    const char *expected)
+{
+	char why[200];
+
+	must(!runs_add(r, nodes, tasks, r, why, sizeof(why)));
+	ck_assert_str_eq(why, expected);
+}
+
+/* Said lines, behind each other. */
+static char said[4096];
+
+static void say(void *arg, const char *line)
+{
+	(void) arg;
+	strcat(strcat(said, line), "\n");
+}
+
+static const char *name(void *arg, uint32_t node)
+{
+	static char text[16];
+
+	(void) arg;
+	snprintf(text, sizeof(text), "n%u", node + 1);
+	return text;
+}
+
+static const char *told(const struct user_run *run)
+{
+	said[0] = '\0';
+	run_tell(run, "prog", "/dir", name, say, NULL);
+	return said;
+}
+
+/* ------------------------------------------------------------------ decisions --- */
+
+START_TEST(test_cpus)
+{
+	uint32_t c[4];
+
+	must(runs_cpus_read("2(x3),1", 4, c) && c[0] == 2 && c[2] == 2 &&
+	     c[3] == 1);
+	must(runs_cpus_read("16", 1, c) && c[0] == 16);
+	must(!runs_cpus_read("2(x3)", 4, c));
+	must(!runs_cpus_read("2(x5)", 4, c));
+	must(!runs_cpus_read("2(x3),1,1", 4, c));
+	must(!runs_cpus_read("2(x3", 3, c));
+	must(!runs_cpus_read("0(x4)", 4, c));
+	must(!runs_cpus_read("-1(x4)", 4, c));
+	must(!runs_cpus_read("2;2;2;2", 4, c));
+	must(!runs_cpus_read("", 4, c));
+}
+END_TEST
+
+START_TEST(test_layout)
+{
+	for (uint32_t tasks = 1; tasks < 40; tasks++)
+		for (uint32_t nodes = 1; nodes <= tasks; nodes++) {
+			uint32_t rank = 0;
+
+			for (uint32_t k = 0; k < nodes; k++) {
+				must(run_rank(tasks, nodes, k) == rank);
+				must(run_share(tasks, nodes, k));
+				rank += run_share(tasks, nodes, k);
+			}
+			must(rank == tasks);
+		}
+}
+END_TEST
+
+START_TEST(test_one_run)
+{
+	const uint32_t cpus[] = { 2, 2, 2 };
+	struct runs r;
+	struct user_run *run;
+
+	must(!runs_init(&r, 3, cpus));
+	run = add(&r, 0, 0);
+	must(run->tasks == 3 && run->state == RUN_WAITS);
+	must(runs_begin(&r) == run && !runs_begin(&r));
+	must(run->state == RUN_RUNS && storm_idset_size(&run->nodes) == 3);
+	report(&r, 0, run->first, run->first + 1);
+	must(!runs_over(&r));
+	/* again, and of nobody */
+	report(&r, 0, run->first, run->first + 1);
+	report(&r, run_code(RUN_EXITED, 9), 1000, 2000);
+	must(!runs_over(&r));
+	report(&r, 0, run->first + 2, run->first + 2);
+	must(runs_over(&r) == run && !run_status(run));
+	ck_assert_str_eq(told(run), "");
+	runs_drop(&r, run);
+	must(!runs_any(&r) && r.free[0] == 2 && r.free[2] == 2);
+	runs_fini(&r);
+}
+END_TEST
+
+START_TEST(test_refused)
+{
+	const uint32_t cpus[] = { 2, 1, 2 };
+	struct runs r;
+
+	must(!runs_init(&r, 3, cpus));
+	refused(&r, 4, 0, "4 nodes are asked for, the job has 3");
+	refused(&r, 0, 6,
+		"6 tasks on 3 nodes are asked for, the job has 5 CPUs on 3 nodes");
+	refused(&r, 2, 1,
+		"1 tasks cannot be on 2 nodes: each has one at least");
+	/* two on each of two nodes: the one of one CPU is left out */
+	add(&r, 2, 4);
+	must(runs_begin(&r) && !storm_idset_has(&r.first->nodes, 1));
+	must(!runs_any(&r) || !r.free[0]);
+	runs_fini(&r);
+}
+END_TEST
+
+/* First come, first served: what is small does not overtake. */
+START_TEST(test_queue)
+{
+	const uint32_t cpus[] = { 2, 2 };
+	struct user_run *a, *b, *c;
+	struct runs r;
+
+	must(!runs_init(&r, 2, cpus));
+	a = add(&r, 1, 1);
+	b = add(&r, 2, 4);
+	c = add(&r, 1, 1);
+	must(runs_begin(&r) == a && !runs_begin(&r));
+	must(c->state == RUN_WAITS);
+	report(&r, 0, a->first, a->first);
+	must(runs_over(&r) == a);
+	runs_drop(&r, a);
+	must(runs_begin(&r) == b && !runs_begin(&r));
+	/* its first node is done, and serves the next one */
+	report(&r, 0, b->first, b->first + 1);
+	must(runs_begin(&r) == c && storm_idset_has(&c->nodes, 0));
+	must(c->first == b->first + 4);
+	report(&r, 0, b->first + 2, c->first);
+	must(runs_over(&r) == b);
+	runs_drop(&r, b);
+	must(runs_over(&r) == c);
+	runs_drop(&r, c);
+	must(r.free[0] == 2 && r.free[1] == 2);
+	runs_fini(&r);
+}
+END_TEST
+
+START_TEST(test_codes)
+{
+	const uint32_t cpus[] = { 4, 4 };
+	struct runs r;
+	struct user_run *run;
+
+	must(!runs_init(&r, 2, cpus));
+	run = add(&r, 2, 8);
+	runs_begin(&r);
+	report(&r, 0, 0, 0);
+	report(&r, run_code(RUN_EXITED, 3), 1, 2);
+	report(&r, run_code(RUN_EXITED, 3), 4, 4);
+	must(run_status(run) == 3);
+	ck_assert_str_eq(
+		told(run),
+		"error: n1,n2: tasks 1-2,4: Exited with exit code 3\n");
+	report(&r, run_code(RUN_SIGNALED, 9), 3, 3);
+	must(run_status(run) == 137);
+	report(&r, run_code(RUN_NOT_STARTED, 2), 5, 5);
+	report(&r, run_code(RUN_NO_CWD, 2), 6, 6);
+	report(&r, run_code(RUN_SIGNALED, 11 | 0x80), 7, 7);
+	must(run_status(run) == 139 && runs_over(&r) == run);
+	told(run);
+	must(strstr(said, "error: n1: task 3: Killed\n"));
+	must(strstr(
+		said,
+		"n2: task 5: cannot execute prog: No such file or directory"));
+	must(strstr(said, "task 6: cannot change to directory /dir: No such"));
+	must(strstr(said, "task 7: Segmentation fault (core dumped)"));
+	runs_fini(&r);
+	/* a code that no launcher has made */
+	must(run_code_status(0xff0000) == 1);
+}
+END_TEST
+
+/* A node is lost: its tasks are over, the others are killed, nothing else begins. */
+START_TEST(test_lost_node)
+{
+	const uint32_t cpus[] = { 2, 2, 2 };
+	struct user_run *a, *b, *c;
+	struct runs r;
+
+	must(!runs_init(&r, 3, cpus));
+	a = add(&r, 3, 3);
+	b = add(&r, 1, 1);
+	c = add(&r, 3, 6);
+	must(runs_begin(&r) == a && runs_begin(&r) == b && !runs_begin(&r));
+	runs_lose(&r, 1);
+	must(runs_to_kill(&r) == a);
+	a->kill = false;
+	must(!runs_to_kill(&r)); /* b is on another node */
+	must(!runs_over(&r) && !runs_begin(&r));
+	report(&r, run_code(RUN_SIGNALED, 9), a->first, a->first);
+	report(&r, run_code(RUN_SIGNALED, 9), a->first + 2, a->first + 2);
+	must(runs_over(&r) == a && run_status(a) == 137);
+	runs_drop(&r, a);
+	report(&r, 0, b->first, b->first);
+	must(runs_over(&r) == b && !run_status(b));
+	runs_drop(&r, b);
+	must(c->state == RUN_WAITS && r.closing);
+	/* what ended before the loss stays ended */
+	runs_fini(&r);
+	must(!runs_init(&r, 3, cpus));
+	a = add(&r, 3, 3);
+	runs_begin(&r);
+	report(&r, 0, a->first + 1, a->first + 1);
+	runs_lose(&r, 1);
+	must(!runs_to_kill(&r) && !a->failed);
+	runs_lose(&r, 2);
+	must(a->failed && runs_to_kill(&r) == a);
+	report(&r, 0, a->first, a->first);
+	must(runs_over(&r) == a && run_status(a) == 1);
+	runs_fini(&r);
+}
+END_TEST
+
+START_TEST(test_leave_and_close)
+{
+	const uint32_t cpus[] = { 1 };
+	struct user_run *a, *b, *c;
+	struct runs r;
+
+	must(!runs_init(&r, 1, cpus));
+	a = add(&r, 1, 1);
+	b = add(&r, 1, 1);
+	c = add(&r, 1, 1);
+	must(runs_begin(&r) == a);
+	runs_leave(&r, b);
+	must(runs_over(&r) == b && !b->client);
+	runs_drop(&r, b);
+	runs_leave(&r, a);
+	must(runs_to_kill(&r) == a);
+	a->kill = false;
+	runs_close(&r, true); /* it is killed once */
+	must(!runs_to_kill(&r) && runs_over(&r) == c);
+	runs_drop(&r, c);
+	report(&r, run_code(RUN_SIGNALED, 9), a->first, a->first);
+	must(runs_over(&r) == a);
+	runs_drop(&r, a);
+	a = add(&r, 1, 1);
+	must(!runs_begin(&r));
+	runs_fini(&r);
+}
+END_TEST
+
+/* Any order of begins, ends and losses: CPUs are never given twice, all come back,
+ * and each run ends. */
+START_TEST(test_random)
+{
+	struct rnd x = rnd_of(_i);
+	uint32_t nodes = 1 + below(&x, 12), cpus[12], id = 0, all = 0;
+	bool ended[3000] = { false };
+	struct runs r;
+	char why[200];
+
+	for (uint32_t k = 0; k < nodes; k++)
+		cpus[k] = 1 + below(&x, 4);
+	must(!runs_init(&r, nodes, cpus));
+	for (int step = 0; step < 300; step++) {
+		struct user_run *run;
+
+		if (below(&x, 2))
+			runs_add(&r, below(&x, nodes + 1), below(&x, 20), &r,
+				 why, sizeof(why));
+		while ((run = runs_begin(&r))) {
+			must(run->first == id);
+			id += run->tasks;
+			must(id < 3000);
+		}
+		for (uint32_t k = 0; k < nodes; k++)
+			must(r.free[k] <= cpus[k]);
+		for (uint32_t k = 0; id && k < 4; k++) {
+			uint32_t t = below(&x, id);
+
+			report(&r, 0, t, t);
+			ended[t] = true;
+		}
+		while ((run = runs_over(&r))) {
+			for (uint32_t t = 0; t < run->tasks; t++)
+				must(ended[run->first + t]);
+			runs_drop(&r, run);
+		}
+	}
+	for (struct user_run *run; (run = r.first);) {
+		runs_begin(&r);
+		if (run->state == RUN_WAITS) /* those before it hold CPUs */
+			must(run != r.first);
+		report(&r, 0, 0, 3000);
+		while ((run = runs_over(&r)))
+			runs_drop(&r, run);
+		must(all++ < 3000);
+	}
+	for (uint32_t k = 0; k < nodes; k++)
+		must(r.free[k] == cpus[k]);
+	runs_fini(&r);
+}
+END_TEST
+
+/* --------------------------------------------------------------------- bytes --- */
+
+static char *argv_[] = { "prog", "a b", "", "c\nd", NULL };
+static char *env_[] = { "PATH=/bin", "X=", NULL };
+
+static struct run_what some_what(void)
+{
+	struct run_what w = {
+		.umask = 027, .cwd = "/home", .argv = argv_, .env = env_
+	};
+
+	for (int k = 0; k < RUN_LIMITS; k++)
+		w.limit[k] = (uint64_t) k << 33;
+	return w;
+}
+
+static uint8_t *packed_what(size_t *len)
+{
+	struct run_what w = some_what();
+	uint8_t *buf;
+	struct storm_out o;
+
+	*len = run_what_len(&w);
+	buf = malloc(*len);
+	must(buf);
+	o = (struct storm_out) { buf, buf + *len, false };
+	run_what_put(&o, &w);
+	must(!o.bad && o.p == o.end);
+	return buf;
+}
+
+START_TEST(test_what)
+{
+	size_t len;
+	uint8_t *buf = packed_what(&len);
+	struct storm_in in = { buf, buf + len, false };
+	struct run_what w;
+
+	must(run_what_get(&in, &w));
+	must(w.umask == 027 && !strcmp(w.cwd, "/home") &&
+	     w.limit[3] == 3ull << 33);
+	for (int k = 0; k < 5; k++)
+		must(argv_[k] ? !strcmp(w.argv[k], argv_[k]) : !w.argv[k]);
+	must(!strcmp(w.env[1], "X=") && !w.env[2]);
+	run_what_free(&w);
+	free(buf);
+}
+END_TEST
+
+/* Cut short, or with a byte that is another one: no read outside of it. */
+START_TEST(test_what_hostile)
+{
+	struct rnd x = rnd_of(_i);
+	size_t len;
+	uint8_t *buf = packed_what(&len);
+
+	for (size_t n = 0; n < len; n++) {
+		uint8_t *cut = exact(buf, n);
+		struct storm_in in = { cut, cut + n, false };
+		struct run_what w;
+
+		must(!run_what_get(&in, &w) && !w.argv && !w.env);
+		free(cut);
+	}
+	for (int k = 0; k < 500; k++) {
+		uint8_t *other = exact(buf, len);
+		struct storm_in in = { other, other + len, false };
+		struct run_what w;
+
+		for (uint32_t n = 1 + below(&x, 3); n; n--)
+			other[below(&x, (uint32_t) len)] = (uint8_t) rnd64(&x);
+		if (run_what_get(&in, &w)) {
+			size_t sum = strlen(w.cwd);
+
+			for (char **a = w.argv; *a; a++)
+				sum += strlen(*a);
+			must(sum < len);
+			run_what_free(&w);
+		}
+		free(other);
+	}
+	free(buf);
+}
+END_TEST
+
+START_TEST(test_start)
+{
+	struct run_start s = { .number = 7,
+			       .first = 100,
+			       .tasks = 9,
+			       .local = STORM_NO_NODE },
+			 t;
+	uint8_t buf[256];
+	struct storm_out o = { buf, buf + sizeof(buf), false };
+	struct storm_in in;
+	size_t len;
+
+	s.nodes = set_of(3, 6);
+	must(!storm_idset_add(&s.nodes, 9, 9));
+	must(!storm_addr_set(&s.relay, "10.0.0.1", 1234));
+	memset(s.life, 5, sizeof(s.life));
+	run_start_put(&o, &s);
+	len = (size_t) (o.p - buf);
+	must(!o.bad && len == run_start_len(&s));
+	in = (struct storm_in) { buf, buf + len, false };
+	must(run_start_get(&in, &t) && storm_in_done(&in));
+	must(t.number == 7 && t.first == 100 && t.tasks == 9 &&
+	     t.local == STORM_NO_NODE && t.relay.port == 1234 &&
+	     t.life[15] == 5);
+	must(run_place(&t.nodes, 3) == 0 && run_place(&t.nodes, 9) == 4 &&
+	     run_place(&t.nodes, 7) == UINT32_MAX);
+	storm_idset_clear(&t.nodes);
+	for (size_t n = 0; n < len; n++) {
+		uint8_t *cut = exact(buf, n);
+
+		in = (struct storm_in) { cut, cut + n, false };
+		must(!run_start_get(&in, &t) && !t.nodes.r);
+		free(cut);
+	}
+	storm_idset_clear(&s.nodes);
+}
+END_TEST
+
+/* Frames in pieces of any length, also long ones, come whole and in order. */
+START_TEST(test_frames)
+{
+	struct rnd x = rnd_of(_i);
+	struct run_reader r = { 0 };
+	static uint8_t stream[400000];
+	uint32_t len[40], n = 0, seen = 0;
+	size_t end = 0, at = 0;
+	enum run_kind kind;
+	struct storm_in body;
+
+	while (n < 40) {
+		len[n] = below(&x, below(&x, 8) ? 50 : 70000);
+		if (end + RUN_FRAME_HEADER + len[n] > sizeof(stream))
+			break;
+		run_frame_head(stream + end, RUN_SAY, len[n]);
+		memset(stream + end + RUN_FRAME_HEADER, (int) n, len[n]);
+		end += RUN_FRAME_HEADER + len[n++];
+	}
+	while (at < end) {
+		size_t room, some = 1 + below(&x, 30000);
+		uint8_t *to = run_reader_room(&r, &room);
+
+		must(to && room);
+		some = some < room ? some : room;
+		some = some < end - at ? some : end - at;
+		memcpy(to, stream + at, some);
+		r.have += some;
+		at += some;
+		while (run_reader_next(&r, &kind, &body) == 1) {
+			size_t got = (size_t) (body.end - body.p);
+
+			must(kind == RUN_SAY && got == len[seen]);
+			must(!got || (body.p[0] == (uint8_t) seen &&
+				      body.end[-1] == (uint8_t) seen));
+			seen++;
+		}
+	}
+	must(seen == n);
+	run_reader_fini(&r);
+}
+END_TEST
+
+START_TEST(test_frame_too_long)
+{
+	struct run_reader r = { 0 };
+	struct storm_in body;
+	enum run_kind kind;
+	size_t room;
+	uint8_t *to = run_reader_room(&r, &room);
+
+	run_frame_head(to, RUN_SAY, RUN_FRAME_MAX + 1);
+	r.have = RUN_FRAME_HEADER;
+	must(run_reader_next(&r, &kind, &body) == -1);
+	must(run_reader_room(&r, &room) && room < 1 << 20);
+	run_reader_fini(&r);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("runs");
+	TCase *t = tcase_create("decisions"), *b = tcase_create("bytes");
+
+	tcase_add_test(t, test_cpus);
+	tcase_add_test(t, test_layout);
+	tcase_add_test(t, test_one_run);
+	tcase_add_test(t, test_refused);
+	tcase_add_test(t, test_queue);
+	tcase_add_test(t, test_codes);
+	tcase_add_test(t, test_lost_node);
+	tcase_add_test(t, test_leave_and_close);
+	tcase_add_loop_test(t, test_random, 0, unit_runs(50));
+	suite_add_tcase(s, t);
+	tcase_add_test(b, test_what);
+	tcase_add_loop_test(b, test_what_hostile, 0, unit_runs(5));
+	tcase_add_test(b, test_start);
+	tcase_add_loop_test(b, test_frames, 0, unit_runs(20));
+	tcase_add_test(b, test_frame_too_long);
+	suite_add_tcase(s, b);
+	return unit_main(s);
+}
