@@ -87,6 +87,7 @@ static struct {
 	struct local_task *tasks;
 	struct files *files;
 	struct run_reader from_head;
+	bool ending; /* Slurm ends the step: with the last task it is over */
 } launcher = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void launcher_on_signal(void *arg, storm_member_t *m, uint32_t event,
@@ -466,6 +467,7 @@ static void launcher_signals(void)
 			launcher_reap();
 		else /* Slurm's, for all that the step runs */
 			launcher_kill(0, (int) si.ssi_signo);
+		launcher.ending |= si.ssi_signo == SIGTERM;
 	}
 }
 
@@ -679,7 +681,8 @@ int launcher_serve(const char *socket, uint16_t port)
 	launcher_say_ready(proc);
 	if (!launcher_is_open(until) || !launcher_reach_head(socket))
 		return 1;
-	while (launcher_is_open(until))
+	/* a launcher that stays after SIGTERM keeps its job's node for KillWait */
+	while (launcher_is_open(until) && !(launcher.ending && !launcher.tasks))
 		launcher_turn(&polls);
 	launcher_kill(0, SIGKILL);
 	return 0;

@@ -471,6 +471,18 @@ static int run_parse(int argc, char **argv, struct run_options *o)
 	return USAGE;
 }
 
+/* A socket must not take the place of a standard descriptor that is closed. */
+static void run_fill_standard(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	static char name[] = "storm run"; /* getopt_long(3) says it */
@@ -479,6 +491,7 @@ int main(int argc, char **argv)
 	char why[256];
 	int rc;
 
+	run_fill_standard();
 	if (argc)
 		argv[0] = name;
 	rc = run_parse(argc, argv, &o);

@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""storm run: launchers that stay in a job, what tasks see, how runs end, and what
+becomes of them when a client, the head, a launcher, srun or a node dies."""
+import os
+import re
+import signal
+
+import pytest
+
+from conftest import make
+from harness import until
+
+pytestmark = pytest.mark.storm_only
+NODES = 4
+CPUS = 2        # of each node, that a job here has
+STARTED = re.compile(r"^storm run: started launchers on (\d+) nodes in \d+ ms; "
+                     r"later runs find them there$", re.M)
+
+
+@pytest.fixture(scope="module")
+def lab():
+    c = make("run", NODES, standing=False)
+    yield c
+    c.down()
+
+
+@pytest.fixture(autouse=True)
+def _end(request, lab):
+    lab.current = re.sub(r"\W+", "_", request.node.name)
+    yield
+    lab.end_all()
+    lab.root("scancel -u user")
+    until(lambda: not lab.root("squeue -h").strip(),
+          lambda: "jobs to end: " + lab.root("squeue"))
+    nothing_left(lab)
+
+
+def processes(lab, *names):
+    """["node:name", ...] that run, of the user's."""
+    names = names or ("storm_launcher", "storm_run", "taskdo", "sleep")
+    return [f"{node}:{name}" for node in lab.names for name in names
+            for _ in lab.lab.pids(node, name)]
+
+
+def nothing_left(lab):
+    until(lambda: not processes(lab), lambda: f"{processes(lab)} to end")
+
+
+def begin(lab, script, nodes=NODES):
+    """A batch job; Job.log() is what it prints."""
+    one = lab.start(
+        ["sbatch", "-W", "-Q", f"-N{nodes}", f"--ntasks-per-node={CPUS}", "-o",
+         "{dir}/log", "job.sh"], given={"job.sh": "#!/bin/bash\n" + script})
+    one.log = lambda: (one.dir / "log").read_text(errors="replace") \
+        if (one.dir / "log").exists() else ""
+    return one
+
+
+def batch(lab, script, code=0, **options):
+    """The lines that a script prints, without that of the launchers' start,
+    which comes once."""
+    one = begin(lab, script, **options)
+    done = one.finish()
+    assert done.code == code, f"{done}{one.log()}"
+    log, times = STARTED.subn("", one.log())
+    assert times == 1, one.log()
+    return [line for line in log.splitlines() if line]
+
+
+def said(one, text):
+    until(lambda: text in one.log(),
+          lambda: f"{text!r} in what the job says: {one.log()}")
+
+
+def launchers(lab, node):
+    """Pids of the launchers, without the head."""
+    return [pid for pid in lab.lab.pids(node, "storm_launcher")
+            if b"--head" not in cmdline(pid)]
+
+
+def the_head(lab):
+    pid, = [pid for pid in lab.lab.pids("n1", "storm_launcher")
+            if b"--head" in cmdline(pid)]
+    return pid
+
+
+def cmdline(pid):
+    with open(f"/proc/{pid}/cmdline", "rb") as f:
+        return f.read()
+
+
+# -- what tasks are ------------------------------------------------------------
+
+@pytest.mark.every_release
+def test_tasks(lab):
+    """Ranks, nodes and directory, and the highest exit status; what is said of those
+    that fail. A second run finds the launchers."""
+    out = batch(lab, """
+umask 027; ulimit -Sn 777; mkdir -p /tmp/w; export SHOWN='a  b'
+storm run -N2 -n4 sh -c 'echo $SLURM_PROCID/$SLURM_NTASKS $SLURM_NODEID/$SLURM_NNODES \\
+  $SLURM_LOCALID $SLURMD_NODENAME $(hostname) $(basename $PWD) $(umask) $(ulimit -Sn) "$SHOWN"'
+storm run -n4 sh -c 'exit $((SLURM_PROCID * 2))'; echo $?
+storm run -N1 sh -c 'kill -TERM $$'; echo $?
+storm run -N4 true; echo $?
+storm run -N1 sh -c 'echo $SLURM_JOB_ID $SLURM_STEP_ID $#:"$*" $0' x '' 'a b' "c
+d"; echo $SLURM_JOB_ID
+squeue -h -s -j $SLURM_JOB_ID -o %i | grep -c '\\.[0-9]'
+""")
+    here = out[3].split()[5]
+    assert sorted(out[:4]) == [
+        f"{rank}/4 {rank // 2}/2 {rank % 2} n{rank // 2 + 1} n{rank // 2 + 1} "
+        f"{here} 0027 777 a  b" for rank in range(4)]
+    assert sorted(out[4:7]) == [
+        f"storm run: error: n{k + 1}: task {k}: Exited with exit code {2 * k}"
+        for k in (1, 2, 3)]
+    assert out[7:11] == ["6", "storm run: error: n1: task 0: Terminated", "143",
+                         "0"]
+    job = out[13]
+    assert out[11:] == [f"{job} 0 3: a b c", "d x", job, "1"]
+
+
+def test_queue(lab):
+    """Runs wait for CPUs, in the order in which they came, and all of them end. One
+    that the job can never hold is refused."""
+    out = batch(lab, """
+echo 0 >count
+one() { storm run -N4 -n8 sh -c '[ $SLURM_PROCID = 0 ] || exit 0
+  exec 9>lock; flock 9; echo $(($(cat count) + 1)) >count; echo in >>order.'$1; echo $? $1; }
+for k in 1 2 3 4 5 6; do one $k & done; wait
+cat count
+storm run -n9 true; echo $?
+storm run -N5 true; echo $?
+storm run -N3 -n2 true; echo $?
+""")
+    assert sorted(out[:6]) == [f"0 {k}" for k in range(1, 7)]
+    assert out[6:] == [
+        "6", "storm run: 9 tasks on 4 nodes are asked for, the job has 8 CPUs on 4 "
+        "nodes", "1", "storm run: 5 nodes are asked for, the job has 4", "1",
+        "storm run: 2 tasks cannot be on 3 nodes: each has one at least", "1"]
+
+
+def test_output(lab):
+    """All of it comes, from all nodes, also by a pipe whose reader is slow, and before
+    the end. A reader that is gone stops nobody."""
+    out = batch(lab, """
+storm run true
+storm run -N4 sh -c 'head -c 3000000 /dev/zero | tr "\\0" $SLURM_PROCID; echo err >&2' \\
+  2>err | (sleep 0.5; cat >got); echo ${PIPESTATUS[0]}
+for k in 0 1 2 3; do tr -cd $k <got | wc -c; done; wc -l <err
+storm run -N4 sh -c 'yes | head -c 1000000; exit 4' 2>/dev/null | true; echo ${PIPESTATUS[0]}
+storm run -N4 hostname >&-; echo $?
+storm run -N4 hostname >/dev/full 2>err; echo $?
+""")
+    assert out[:6] == ["0"] + 4 * ["3000000"] + ["4"]
+    assert out[6:] == ["4", "0", "0"] or out[6:] == ["4", "0", "1"], out
+
+
+def test_bad_programs(lab):
+    """One line, with the nodes."""
+    out = batch(lab, """
+PATH=/bin:/usr/bin:$HOME/only:$PATH
+storm run -N4 nosuchprogram; echo $?
+storm run -N4 /etc/passwd; echo $?
+storm run -N4 sh -c '[ $SLURM_PROCID = 0 ] || mkdir /tmp/here'
+mkdir /tmp/here /tmp/alone; cd /tmp/alone; storm run -N4 true; echo $?
+cd /tmp/here; storm run -N4 pwd; echo $?
+storm run -N4 sh -c 'rmdir /tmp/here'
+cd /tmp; X=$(head -c 100000 /dev/zero | tr '\\0' x); export X; storm run -N4 true; echo $?
+for k in $(seq 50); do export X$k=$X; done; storm run -N4 true; echo $?
+""".replace("PATH=/bin:/usr/bin:$HOME/only:$PATH", "PATH=$(dirname $(command -v storm)):/bin:/usr/bin"))
+    assert out[:4] == [
+        "storm run: error: n1,n2,n3,n4: tasks 0-3: cannot execute nosuchprogram: No "
+        "such file or directory", "2",
+        "storm run: error: n1,n2,n3,n4: tasks 0-3: cannot execute /etc/passwd: "
+        "Permission denied", "13"]
+    assert out[4:6] == [
+        "storm run: error: n2,n3,n4: tasks 1-3: cannot change to directory "
+        "/tmp/alone: No such file or directory", "2"]
+    assert out[6:11] == 4 * ["/tmp/here"] + ["0"]
+    assert out[11] == "0"
+    assert len(out) == 13 or re.search(
+        r"have \d+ bytes, 4194304 are possible|Argument list too long", out[12])
+
+
+def test_no_job(lab):
+    for argv, text, code in (
+            (["storm", "run", "true"],
+             "storm run: not inside a job: use salloc or sbatch first\n", 1),
+            (["storm", "run"], "storm run: no program is given; see storm run "
+             "--help\n", 2),
+            (["storm", "run", "-n0", "true"],
+             'storm run: "0" is no number of tasks\n', 2)):
+        done = lab.run(argv)
+        assert (done.code, done.err) == (code, text)
+
+
+# -- how it ends -----------------------------------------------------------------
+
+LOOP = """
+storm run -N4 true
+# a shell starts what is in the background with SIGINT ignored
+env --default-signal=INT storm run -N4 sh -c 'echo task $SLURM_PROCID; exec sleep 1000' & run=$!
+wait $run; echo code $?
+storm run -N4 true; echo next $?
+"""
+
+
+def going(lab):
+    """A job whose run has its four tasks."""
+    one = begin(lab, LOOP)
+    until(lambda: len(processes(lab, "sleep")) == NODES,
+          lambda: "four tasks: " + one.log())
+    return one
+
+
+def client(lab):
+    pid, = lab.lab.pids("n1", "storm_run")
+    return pid
+
+
+def ended(lab, one, *lines):
+    """It ends, with these lines and the next run's."""
+    done = one.finish()
+    assert done.code == 0, one.log()
+    for line in lines:
+        assert re.search(line, one.log(), re.M), one.log()
+    assert "next 0" in one.log(), one.log()
+
+
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
+def test_signal(lab, sig):
+    """The client passes it to all tasks; the launchers stay."""
+    one = going(lab)
+    before = [launchers(lab, n) for n in lab.names]
+    os.kill(client(lab), sig)
+    said(one, "next 0")
+    ended(lab, one, f"^code {128 + sig}$", "n1,n2,n3,n4: tasks 0-3: ")
+    assert len(STARTED.findall(one.log())) == 1 and all(before)
+
+
+def test_client_killed(lab):
+    """Nothing of its run goes on, and the next run finds the launchers."""
+    one = going(lab)
+    os.kill(client(lab), signal.SIGKILL)
+    until(lambda: not processes(lab, "sleep"), "the tasks' end")
+    ended(lab, one, "^code 137$")
+    assert len(STARTED.findall(one.log())) == 1
+
+
+def test_head_killed(lab):
+    """Tasks and launchers end, the client says so, and the next run starts anew."""
+    one = going(lab)
+    os.kill(the_head(lab), signal.SIGKILL)
+    ended(lab, one, "^code 1$", "^storm run: error: the launchers' head has died, and "
+          "all tasks with it$")
+    assert len(STARTED.findall(one.log())) == 2
+
+
+def test_launcher_killed(lab):
+    """The client names the node, and ends; so do all tasks of the run."""
+    one = going(lab)
+    pid, = launchers(lab, "n3")
+    os.kill(pid, signal.SIGKILL)
+    ended(lab, one, "^code 137$", "^storm run: error: the launcher on node n3 is lost: ")
+    assert len(STARTED.findall(one.log())) == 2
+
+
+def test_srun_killed(lab):
+    one = going(lab)
+    pid, = [p for p in lab.lab.pids("n1", "srun")
+            if b"storm-launcher" in cmdline(p)][:1]
+    os.kill(pid, signal.SIGKILL)
+    ended(lab, one, "^code 1$", "^storm run: error: the launchers' step has ended")
+    assert len(STARTED.findall(one.log())) == 2
+
+
+@pytest.mark.every_release
+def test_job_ends(lab):
+    """Nothing outlives it, also if it is cancelled."""
+    one = going(lab)
+    lab.root("scancel -u user")
+    one.finish()
+    nothing_left(lab)
+
+
+def test_stop(lab):
+    """The launchers end, and all tasks; then there are none to stop."""
+    one = begin(lab, """
+storm run --stop; echo none $?
+storm run -N4 sleep 1000 & run=$!
+until [ -e go ]; do sleep 0.05; done
+storm run --stop; echo stop $?
+wait $run; echo code $?
+storm run -N1 true; echo next $?
+""")
+    until(lambda: len(processes(lab, "sleep")) >= NODES, "the tasks")
+    before = the_head(lab)
+    (one.dir / "go").touch()
+    ended(lab, one, "^none 0$", "^stop 0$", "^code 137$")
+    assert not os.path.exists(f"/proc/{before}")
+    assert len(STARTED.findall(one.log())) == 2
+
+
+# -- others ------------------------------------------------------------------------
+
+def test_other_user(lab):
+    """No way in by the socket, or by the port for output."""
+    one = going(lab)
+    path, = [p for p in lab.listing("n1", "/tmp/storm-20001")
+             if p.endswith(".sock")]
+    tried = lab.lab.run(["python3", "-c", "import socket, sys\n"
+                         "socket.socket(socket.AF_UNIX).connect(sys.argv[1])",
+                         f"/tmp/storm-20001/{path}"], host="n1", user="other",
+                        cwd="/")
+    assert "PermissionError" in tried.stderr, tried.stderr
+    # the port of the head that takes output
+    listening = lab.lab.run(["ss", "-Hltnp"], host="n1", cwd="/").stdout
+    port, = re.findall(rf"\*:(\d+)|0\.0\.0\.0:(\d+)",
+                       "\n".join(line for line in listening.splitlines()
+                                 if f"pid={the_head_inside(lab)}," in line)) \
+        if "pid=" in listening else [None]
+    if port:
+        number = port[0] or port[1]
+        tried = lab.lab.run(
+            ["python3", "-c", "import socket, sys\n"
+             "s = socket.create_connection(('n1', int(sys.argv[1])))\n"
+             "s.sendall(b'\\0\\0\\0\\7\\10' + b'\\1forged')\n"
+             "print(s.recv(100))", number], host="n2", user="other", cwd="/")
+        assert tried.stdout == "b''\n", tried.stdout + tried.stderr
+    assert "forged" not in one.log()
+    lab.root("scancel -u user")
+    one.finish()
+
+
+def the_head_inside(lab):
+    return lab.lab.run(["pgrep", "-f", "storm_launcher --head"], host="n1",
+                       cwd="/").stdout.split()[0]
+
+
+def test_name_is_taken(lab):
+    """Another user has made the directory first: its owner is named."""
+    lab.remove("/tmp/storm-20001")
+    made = lab.lab.run(["mkdir", "-m", "777", "/tmp/storm-20001"], host="n1",
+                       user="other", cwd="/")
+    assert made.returncode == 0
+    try:
+        one = begin(lab, "storm run true; echo code $?\n")
+        one.finish()
+        assert "code 1" in one.log()
+        assert re.search(r"storm run: /tmp/storm-20001 is not a directory of uid "
+                         r"20001 with mode 0700, but one of uid \d+ with mode 0777",
+                         one.log())
+    finally:
+        lab.remove("/tmp/storm-20001")
+
+
+def test_port_is_taken(lab):
+    """On one node: the launchers take the next one."""
+    lab.root("scancel -u user")
+    # the next job's number is not known before: a listener on many ports
+    holder = lab.lab.popen(
+        ["python3", "-c", "import resource, socket, time\n"
+         "resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))\n"
+         "held = []\n"
+         "for port in range(61000, 65000):\n"
+         "    if port % 4 == 0: continue\n"
+         "    held.append(socket.socket())\n"
+         "    try: held[-1].bind(('', port)); held[-1].listen()\n"
+         "    except OSError: pass\n"
+         "print('held', flush=True)\n"
+         "time.sleep(1000)"], host="n3", stdout=-1)
+    try:
+        assert holder.stdout.readline().strip() in (b"held", "held")
+        assert batch(lab, "storm run -N4 echo fine\n") == 4 * ["fine"]
+    finally:
+        holder.kill()
+        holder.wait()
