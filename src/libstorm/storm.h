@@ -624,7 +624,8 @@ int storm_member_report(storm_member_t *m, uint8_t kind, uint32_t code,
 
 /*
  * How long a report of this node or of nodes below it waits for others, to go up
- * with them: at most ns; at first 100 ms.  A domain in which work begins again and
+ * with them: at most ns; at first 100 ms.  With less than that a node that has none
+ * below it sends at once.  A domain in which work begins again and
  * again, and whose owner waits for each end, sets less.  STORM_ECLOSED.  Any
  * thread.
  */

@@ -33,6 +33,8 @@
 #define LOOK 100 /* ms, while the domain works on something */
 /* A client that does not read so much stops its tasks. */
 #define OUTPUT_WAITS (256u << 10)
+#define STRANGERS 64
+#define PROOF_MAX 4096 /* bytes of a credential */
 #define BYE_LIMIT 2000 /* ms, for clients to take their last words */
 
 /* A message on its way to launchers. */
@@ -555,10 +557,29 @@ static void head_serve_conn(struct conn *c)
 	int got = 0;
 
 	conn_read(c);
+	if (c->tcp && c->kind == CONN_NEW &&
+	    run_reader_body(&c->in) > PROOF_MAX)
+		conn_close(c);
 	while (c->fd >= 0 && (got = run_reader_next(&c->in, &kind, &body)) > 0)
 		head_take(c, kind, &body);
 	if (c->fd >= 0 && got < 0)
 		conn_close(c);
+}
+
+/* Anybody can connect.  Those that have not shown a credential are few, and the
+ * oldest makes room. */
+static void head_limit_strangers(void)
+{
+	struct conn *oldest = NULL;
+	uint32_t n = 0;
+
+	for (struct conn *c = head.conns; c; c = c->next)
+		if (c->tcp && c->kind == CONN_NEW && c->fd >= 0) {
+			oldest = c;
+			n++;
+		}
+	if (n >= STRANGERS)
+		conn_close(oldest);
 }
 
 static void head_accept(int listener, bool tcp)
@@ -570,6 +591,8 @@ static void head_accept(int listener, bool tcp)
 
 	if (!c)
 		return;
+	if (tcp)
+		head_limit_strangers();
 	c->next = head.conns;
 	head.conns = c;
 }

@@ -252,6 +252,13 @@ static size_t run_reader_whole(const struct run_reader *r)
 	return RUN_FRAME_HEADER + (size_t) storm_get32(&i);
 }
 
+size_t run_reader_body(const struct run_reader *r)
+{
+	return !r->used && r->have >= RUN_FRAME_HEADER ?
+		       run_reader_whole(r) - RUN_FRAME_HEADER :
+		       0;
+}
+
 uint8_t *run_reader_room(struct run_reader *r, size_t *room)
 {
 	size_t need = PIECE;

@@ -120,6 +120,8 @@ uint8_t *run_reader_room(struct run_reader *r, size_t *room);
  * length is beyond RUN_FRAME_MAX. */
 int run_reader_next(struct run_reader *r, enum run_kind *kind,
 		    struct storm_in *body);
+/* The bytes that the first frame's body has or will have; 0: not known yet. */
+size_t run_reader_body(const struct run_reader *r);
 void run_reader_fini(struct run_reader *r);
 
 #endif

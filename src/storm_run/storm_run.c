@@ -117,6 +117,30 @@ static bool run_head_answers(int fd)
 	return false;
 }
 
+/* The first name of SLURM_JOB_NODELIST, as n[1-4,7] or n1,m2, is it this one? */
+static bool run_is_first_of(const char *name, const char *list)
+{
+	size_t n = strcspn(list, "[,");
+	const char *rest = list + n + (list[n] == '[');
+	size_t digits = list[n] == '[' ? strspn(rest, "0123456789") : 0;
+
+	return strlen(name) == n + digits && !strncmp(name, list, n) &&
+	       !strncmp(name + n, rest, digits);
+}
+
+/* Elsewhere there may be a head already, on the job's first host. */
+static bool run_may_start(void)
+{
+	const char *here = getenv("SLURMD_NODENAME");
+	const char *list = getenv("SLURM_JOB_NODELIST");
+
+	if (!here || !list || run_is_first_of(here, list))
+		return true;
+	run_say("this is node %s, and only the first node of %s can be asked yet",
+		here, list);
+	return false;
+}
+
 static bool run_start_head(const struct run_job *j)
 {
 	uint64_t begun = storm_now();
@@ -172,23 +196,34 @@ static bool run_nobody_there(void)
 	return errno == ENOENT || errno == ECONNREFUSED;
 }
 
+/* -1 with errno 0: it was said why. */
+static int run_connect_or_start(const struct run_job *j)
+{
+	int sock = run_sock_connect(j->path);
+
+	if (sock >= 0 || !run_nobody_there())
+		return sock;
+	if (run_may_start() && run_start_head(j))
+		return run_sock_connect(j->path);
+	errno = 0;
+	return -1;
+}
+
 /* A connection to the head, which is started if there is none; or -1. */
 static int run_connect(const struct run_job *j, bool start)
 {
-	int sock = run_sock_connect(j->path), lock;
+	int sock = run_sock_connect(j->path), lock, err;
 
-	if (sock >= 0)
+	if (sock >= 0 || (run_nobody_there() && !start))
 		return sock;
-	if (run_nobody_there() && !start)
-		return -1;
-	lock = run_nobody_there() ? run_lock(j) : -1;
-	if (lock >= 0) {
-		sock = run_sock_connect(j->path);
-		if (sock < 0 && run_nobody_there() && run_start_head(j))
-			sock = run_sock_connect(j->path);
-		else if (sock < 0 && run_nobody_there())
-			errno = 0; /* said */
+	if (run_nobody_there()) {
+		lock = run_lock(j);
+		if (lock < 0)
+			return -1;
+		sock = run_connect_or_start(j);
+		err = errno;
 		close(lock);
+		errno = err;
 	}
 	if (sock < 0 && errno)
 		run_say("%s: %s", j->path,

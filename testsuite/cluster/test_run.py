@@ -105,6 +105,8 @@ storm run -N4 true; echo $?
 storm run -N1 sh -c 'echo $SLURM_JOB_ID $SLURM_STEP_ID $#:"$*" $0' x '' 'a b' "c
 d"; echo $SLURM_JOB_ID
 squeue -h -s -j $SLURM_JOB_ID -o %i | grep -c '\\.[0-9]'
+storm run -n4 sh -c 'echo $(ls /proc/self/fd) $(grep -E "Sig(Blk|Ign)" /proc/self/status)'
+storm run -N2 sh -c '[ $SLURM_NODEID = 1 ] && storm run true'; echo $?
 """)
     here = out[3].split()[5]
     assert sorted(out[:4]) == [
@@ -116,7 +118,24 @@ squeue -h -s -j $SLURM_JOB_ID -o %i | grep -c '\\.[0-9]'
     assert out[7:11] == ["6", "storm run: error: n1: task 0: Terminated", "143",
                          "0"]
     job = out[13]
-    assert out[11:] == [f"{job} 0 3: a b c", "d x", job, "1"]
+    assert out[11:15] == [f"{job} 0 3: a b c", "d x", job, "1"]
+    # 3 is the directory itself; SIGPIPE, SIGQUIT and others are as at login
+    assert out[15:19] == 4 * ["0 1 2 3 SigBlk: 0000000000000000 SigIgn: "
+                              "0000000000000000"]
+    assert out[19:] == [
+        "storm run: this is node n2, and only the first node of n[1-4] can be "
+        "asked yet", "storm run: error: n1,n2: tasks 0-1: Exited with exit code 1",
+        "1"]
+
+
+@pytest.mark.every_release
+def test_salloc(lab):
+    """The head is on the login host then, and all output comes to it."""
+    done = lab.run(["salloc", "-Q", f"-N{NODES}", "sh", "-c",
+                    "storm run -N4 hostname; echo $?; storm run -N4 true; echo $?"])
+    assert done.code == 0, str(done)
+    assert sorted(done.out.split()) == sorted(["0", "0", *lab.names])
+    assert len(STARTED.findall(done.err)) == 1, str(done)
 
 
 def test_queue(lab):
@@ -303,8 +322,33 @@ storm run -N1 true; echo next $?
 
 # -- others ------------------------------------------------------------------------
 
+def listens(pid):
+    """The TCP ports on which a process listens."""
+    own = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in
+           os.listdir(f"/proc/{pid}/fd")}
+    with open(f"/proc/{pid}/net/tcp") as f:
+        rows = [line.split() for line in f.readlines()[1:]]
+    return {int(row[1].split(":")[1], 16) for row in rows
+            if row[3] == "0A" and f"socket:[{row[9]}]" in own}
+
+
+#: argv: port, then credentials to begin with; says what the head answers
+FORGE = """import socket, sys
+def frame(kind, body):
+    return len(body).to_bytes(4, "big") + bytes([kind]) + body
+for begin in [b""] + [frame(4, c.encode() + bytes(1)) for c in sys.argv[2:]]:
+    s = socket.create_connection(("n1", int(sys.argv[1])))
+    try:
+        s.sendall(begin + frame(8, b"\\1forged\\n"))
+        print(s.recv(100))
+    except OSError:
+        print(b"")
+"""
+
+
 def test_other_user(lab):
-    """No way in by the socket, or by the port for output."""
+    """No way in by the socket; and no output by the port that takes it, by
+    another user's credential, or without one."""
     one = going(lab)
     path, = [p for p in lab.listing("n1", "/tmp/storm-20001")
              if p.endswith(".sock")]
@@ -313,28 +357,22 @@ def test_other_user(lab):
                          f"/tmp/storm-20001/{path}"], host="n1", user="other",
                         cwd="/")
     assert "PermissionError" in tried.stderr, tried.stderr
-    # the port of the head that takes output
-    listening = lab.lab.run(["ss", "-Hltnp"], host="n1", cwd="/").stdout
-    port, = re.findall(rf"\*:(\d+)|0\.0\.0\.0:(\d+)",
-                       "\n".join(line for line in listening.splitlines()
-                                 if f"pid={the_head_inside(lab)}," in line)) \
-        if "pid=" in listening else [None]
-    if port:
-        number = port[0] or port[1]
-        tried = lab.lab.run(
-            ["python3", "-c", "import socket, sys\n"
-             "s = socket.create_connection(('n1', int(sys.argv[1])))\n"
-             "s.sendall(b'\\0\\0\\0\\7\\10' + b'\\1forged')\n"
-             "print(s.recv(100))", number], host="n2", user="other", cwd="/")
-        assert tried.stdout == "b''\n", tried.stdout + tried.stderr
+    port, = listens(the_head(lab))
+    made = []
+    for run in (1, 2, 3):       # one of them has the client that waits
+        text = run.to_bytes(8, "big") + bytes(16)
+        (lab.home / "payload").write_bytes(text)
+        done = lab.lab.run(["munge", "--input", "/home/user/payload",
+                            "--restrict-uid", "20001"], host="n2",
+                           user="other", cwd="/")
+        assert done.returncode == 0, done.stderr
+        made.append(done.stdout.strip())
+    tried = lab.lab.run(["python3", "-c", FORGE, str(port), *made], host="n2",
+                        user="other", cwd="/")
+    assert tried.stdout.split() == 4 * ["b''"], tried.stdout + tried.stderr
+    os.kill(client(lab), signal.SIGTERM)
+    ended(lab, one)
     assert "forged" not in one.log()
-    lab.root("scancel -u user")
-    one.finish()
-
-
-def the_head_inside(lab):
-    return lab.lab.run(["pgrep", "-f", "storm_launcher --head"], host="n1",
-                       cwd="/").stdout.split()[0]
 
 
 def test_name_is_taken(lab):

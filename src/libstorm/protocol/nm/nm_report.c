@@ -51,7 +51,9 @@ static void nm_report_changed(struct nm_session *s, bool haste, uint64_t now)
 	r->complete = nm_report_complete(s);
 	r->version++;
 	r->rto = RTO_FIRST;
-	if (r->complete & ~was) {
+	/* a leaf that was told to be quick has nobody to wait for */
+	if (r->complete & ~was ||
+	    (!s->tree.children && r->hold_most < HOLD_WELL)) {
 		hold = 0;
 	} else if (haste) {
 		/* failures that come one by one come less and less often */
