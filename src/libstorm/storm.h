@@ -631,6 +631,16 @@ int storm_member_report(storm_member_t *m, uint8_t kind, uint32_t code,
  */
 int storm_member_hold(storm_member_t *m, uint64_t ns);
 
+/*
+ * Reports are kept for as long as the domain is open.  One whose ids go on and on,
+ * such as numbers of tasks, lets go of those that are over: ids of a kind that are
+ * below.  The owner calls the first on its side, when it has all of them, and tells
+ * nodes to call the other one.  A node that was not told keeps them, and does no
+ * harm.  STORM_EINVAL: no such kind; STORM_ECLOSED.  Any thread.
+ */
+int storm_domain_forget(storm_domain_t *d, uint8_t kind, uint32_t below);
+int storm_member_forget(storm_member_t *m, uint8_t kind, uint32_t below);
+
 /* ------------------------------------------------------ file transfer --- */
 
 /*

@@ -33,6 +33,7 @@
 #define LOOK 100 /* ms, while the domain works on something */
 /* A client that does not read so much stops its tasks. */
 #define OUTPUT_WAITS (256u << 10)
+#define FLOOR_EVERY 4096 /* ids, see head_forget() */
 #define STRANGERS 64
 #define PROOF_MAX 4096 /* bytes of a credential */
 #define BYE_LIMIT 2000 /* ms, for clients to take their last words */
@@ -64,6 +65,7 @@ static struct {
 	struct storm_addr relay;
 	uint8_t life[RUN_LIFE];
 	uint32_t local; /* the node of this host, or STORM_NO_NODE */
+	uint32_t told_floor;
 	int listener, inlets, signals, event;
 	pthread_mutex_t lock;
 	struct note *notes, **notes_tail;
@@ -161,26 +163,6 @@ static void head_refuse(struct conn *c, enum run_kind kind, const char *why)
 	conn_close_files(c);
 }
 
-/* Tell the clients of runs that are over. */
-static void head_end_runs(void)
-{
-	struct user_run *run;
-
-	while ((run = runs_over(&head.runs))) {
-		struct conn *c = run->client;
-		uint8_t status = (uint8_t) run_status(run);
-
-		if (c && c->fd >= 0) {
-			run_tell(run, c->what.argv[0], c->what.cwd,
-				 head_node_name, head_say_line, c);
-			conn_put(c, RUN_END, &status, 1);
-			c->run = 0;
-			c->bye = true;
-		}
-		runs_drop(&head.runs, run);
-	}
-}
-
 /* No run begins any more: those that wait go to the next head. */
 static void head_send_away(void)
 {
@@ -231,6 +213,30 @@ static bool head_cast(struct user_run *run, bool start, uint8_t *buf,
 	return true;
 }
 
+/* Reports of runs that are over are kept no longer.  A node hears so with its next
+ * run; now and then all are told. */
+static void head_forget(void)
+{
+	uint32_t floor = runs_floor(&head.runs);
+	struct storm_range all = { 0, head.step.count - 1 };
+	struct user_run nobody = { .nodes = { &all, 1, 1 } };
+	size_t len = 1 + 4;
+	uint8_t *buf;
+
+	storm_domain_forget(head.domain, RUN_REPORT, floor);
+	if (floor < head.told_floor + FLOOR_EVERY || head.runs.closing)
+		return;
+	buf = malloc(len);
+	if (buf) {
+		struct storm_out o = { buf, buf + len, false };
+
+		storm_put8(&o, RUN_FLOOR);
+		storm_put32(&o, floor);
+	}
+	if (head_cast(&nobody, false, buf, len))
+		head.told_floor = floor;
+}
+
 static void head_cast_kill(struct user_run *run, uint8_t sig)
 {
 	size_t len = 1 + 8 + 1;
@@ -270,6 +276,7 @@ static bool head_cast_start(struct user_run *run, struct conn *c)
 		.first = run->first,
 		.tasks = run->tasks,
 		.nodes = run->nodes, /* its memory stays the run's */
+		.floor = runs_floor(&head.runs),
 		.local = STORM_NO_NODE,
 		.relay = head.relay,
 	};
@@ -306,6 +313,30 @@ static void head_begin_runs(void)
 	}
 	if (head.runs.closing)
 		head_send_away();
+}
+
+/* Tell the clients of runs that are over. */
+static void head_end_runs(void)
+{
+	struct user_run *run;
+	bool over = false;
+
+	while ((run = runs_over(&head.runs))) {
+		struct conn *c = run->client;
+		uint8_t status = (uint8_t) run_status(run);
+
+		if (c && c->fd >= 0) {
+			run_tell(run, c->what.argv[0], c->what.cwd,
+				 head_node_name, head_say_line, c);
+			conn_put(c, RUN_END, &status, 1);
+			c->run = 0;
+			c->bye = true;
+		}
+		runs_drop(&head.runs, run);
+		over = true;
+	}
+	if (over)
+		head_forget();
 }
 
 /* A message did not come: of a start, no launcher has it. */

@@ -120,7 +120,7 @@ static void launcher_report(uint32_t id, uint32_t code)
 {
 	struct storm_range r = { id, id };
 	const struct storm_idset ids = { &r, 1, 1 };
-	int err = storm_member_report(launcher.member, 1, code, &ids);
+	int err = storm_member_report(launcher.member, RUN_REPORT, code, &ids);
 
 	if (err && err != STORM_ECLOSED)
 		storm_log(STORM_LOG_ERROR, "the end of a task is lost: %s",
@@ -373,6 +373,7 @@ static void launcher_begin(struct storm_in *in, uint8_t *msg)
 		free(msg);
 		return;
 	}
+	storm_member_forget(launcher.member, RUN_REPORT, run->start.floor);
 	run->msg = msg;
 	run->fd[0] = run->fd[1] = -1;
 	run->next = launcher.runs;
@@ -433,6 +434,9 @@ static void launcher_hear(struct said *s)
 
 		if (storm_in_done(&in) && number && sig && sig < NSIG)
 			launcher_kill(number, sig);
+	} else if (kind == RUN_FLOOR) {
+		storm_member_forget(launcher.member, RUN_REPORT,
+				    storm_get32(&in));
 	}
 	free(msg);
 }

@@ -132,8 +132,8 @@ bool run_ask_get(struct storm_in *i, struct run_ask *a)
 
 size_t run_start_len(const struct run_start *s)
 {
-	return 8 + 4 + 4 + storm_set_len(&s->nodes) + 4 + STORM_ADDR_LEN + 2 +
-	       RUN_LIFE;
+	return 8 + 4 + 4 + 4 + storm_set_len(&s->nodes) + 4 + STORM_ADDR_LEN +
+	       2 + RUN_LIFE;
 }
 
 void run_start_put(struct storm_out *o, const struct run_start *s)
@@ -141,6 +141,7 @@ void run_start_put(struct storm_out *o, const struct run_start *s)
 	storm_put64(o, s->number);
 	storm_put32(o, s->first);
 	storm_put32(o, s->tasks);
+	storm_put32(o, s->floor);
 	storm_put_set(o, &s->nodes);
 	storm_put32(o, s->local);
 	storm_put_addr(o, &s->relay);
@@ -155,6 +156,7 @@ bool run_start_get(struct storm_in *i, struct run_start *s)
 	s->number = storm_get64(i);
 	s->first = storm_get32(i);
 	s->tasks = storm_get32(i);
+	s->floor = storm_get32(i);
 	storm_get_set(i, &s->nodes, STORM_NODES_MAX - 1);
 	s->local = storm_get32(i);
 	storm_get_addr(i, &s->relay);

@@ -17,6 +17,7 @@
 #define RUN_FRAME_HEADER 5
 #define RUN_FRAME_MAX (4u << 20) /* bytes of a body */
 #define RUN_LIMITS 16		 /* resource limits, RLIMIT_CPU and on */
+#define RUN_REPORT 1		 /* the kind of launchers' reports */
 #define RUN_LIFE 16		 /* bytes that name a head's life */
 
 enum run_kind {
@@ -39,7 +40,8 @@ enum run_kind {
 	RUN_TAKEN = 13, /* u64 bytes of OUTPUT so far, by TCP */
 	/* head -> launchers, in the domain */
 	RUN_START = 14, /* struct run_start */
-	RUN_KILL = 15	/* u64 run, u8 signal */
+	RUN_KILL = 15,	/* u64 run, u8 signal */
+	RUN_FLOOR = 16	/* u32: as run_start's */
 };
 
 /* What to execute, and as whom it feels.  The strings are the buffer's that it was
@@ -70,8 +72,9 @@ bool run_ask_get(struct storm_in *i, struct run_ask *a);
 /* What launchers of a run are told before its run_what. */
 struct run_start {
 	uint64_t number;
-	uint32_t first,
-		tasks; /* ids first, first + 1, ... are ranks 0, 1, ... */
+	uint32_t first; /* id of rank 0; that of rank 1 is the next one */
+	uint32_t tasks;
+	uint32_t floor;		  /* ids below are of runs that are over */
 	struct storm_idset nodes; /* the caller clears it */
 	uint32_t local; /* the node that has the client's descriptors */
 	struct storm_addr relay; /* where output of others goes */

@@ -422,6 +422,16 @@ void runs_drop(struct runs *r, struct user_run *run)
 	runs_free(run);
 }
 
+uint32_t runs_floor(const struct runs *r)
+{
+	uint32_t floor = r->next_id;
+
+	for (const struct user_run *run = r->first; run; run = run->next)
+		if (run->state == RUN_RUNS && run->first < floor)
+			floor = run->first;
+	return floor;
+}
+
 int run_status(const struct user_run *run)
 {
 	int status = run->failed;

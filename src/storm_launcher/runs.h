@@ -10,9 +10,8 @@
 
 #include "src/libstorm/storm.h"
 
-/* A head that has given so many task ids takes no more runs: reports of its whole
- * life are kept. */
-#define RUNS_IDS_MAX 100000000u
+/* A head that has given so many task ids takes no more runs. */
+#define RUNS_IDS_MAX 4000000000u
 
 enum run_state {
 	RUN_WAITS, /* for CPUs */
@@ -91,6 +90,9 @@ struct user_run *runs_find(const struct runs *r, uint64_t number);
 bool runs_any(const struct runs *r);
 /* Free one that is over. */
 void runs_drop(struct runs *r, struct user_run *run);
+
+/* All ids below are of runs that are over. */
+uint32_t runs_floor(const struct runs *r);
 
 /* The highest of its tasks' exit statuses. */
 int run_status(const struct user_run *run);

@@ -361,8 +361,8 @@ def test_other_user(lab):
     made = []
     for run in (1, 2, 3):       # one of them has the client that waits
         text = run.to_bytes(8, "big") + bytes(16)
-        (lab.home / "payload").write_bytes(text)
-        done = lab.lab.run(["munge", "--input", "/home/user/payload",
+        (lab.home.parent / "payload").write_bytes(text)
+        done = lab.lab.run(["munge", "--input", "/home/payload",
                             "--restrict-uid", "20001"], host="n2",
                            user="other", cwd="/")
         assert done.returncode == 0, done.stderr

@@ -62,6 +62,37 @@ static void merge(void *arg, uint8_t kind, uint32_t code,
 	must(!storm_reports_add(arg, kind, code, ids, NULL));
 }
 
+/* What is forgotten is gone, and is not new when it comes again; all else stays. */
+START_TEST(test_forget)
+{
+	struct storm_idset ids = { 0 }, fresh = { 0 };
+	struct storm_reports a = { 0 };
+
+	must(!storm_idset_add(&ids, 0, 9) && !storm_idset_add(&ids, 20, 29));
+	merge(&a, 1, 0, &ids);
+	merge(&a, 1, 256, &ids);
+	merge(&a, 2, 0, &ids);
+	storm_reports_forget(&a, 1, 25);
+	must(a.count == 3 && storm_idset_size(ids_of(&a, 1, 0)) == 5);
+	must(storm_idset_size(ids_of(&a, 1, 256)) == 5 &&
+	     storm_idset_size(ids_of(&a, 2, 0)) == 20);
+	must(!storm_reports_add(&a, 1, 0, &ids, &fresh) && !fresh.count);
+	must(storm_idset_size(ids_of(&a, 1, 0)) == 5);
+	storm_reports_forget(&a, 1, 10); /* less than before */
+	must(!storm_idset_add(&ids, 40, 40));
+	must(!storm_reports_add(&a, 1, 0, &ids, &fresh));
+	must(storm_idset_size(&fresh) == 1 && storm_idset_has(&fresh, 40));
+	storm_reports_forget(&a, 1, 1000);
+	must(a.count == 1 && !storm_reports_add(&a, 1, 7, &ids, NULL));
+	must(a.count == 1); /* no entry for nothing */
+	storm_reports_forget(&a, STORM_REPORT_KINDS, 1000);
+	must(storm_idset_size(ids_of(&a, 2, 0)) == 20);
+	storm_idset_clear(&ids);
+	storm_idset_clear(&fresh);
+	storm_reports_clear(&a);
+}
+END_TEST
+
 /* The result is the same in any order, with duplicates, and via other nodes. */
 START_TEST(test_any_order)
 {
@@ -516,6 +547,7 @@ int main(void)
 	TCase *t = tcase_create("sets");
 
 	tcase_add_test(t, test_golden);
+	tcase_add_test(t, test_forget);
 	tcase_add_loop_test(t, test_any_order, 0, unit_runs(100));
 	tcase_add_loop_test(t, test_fresh, 0, unit_runs(20));
 	tcase_add_loop_test(t, test_hostile_sets, 0, unit_runs(20));

@@ -168,12 +168,13 @@ START_TEST(test_queue)
 	/* its first node is done, and serves the next one */
 	report(&r, 0, b->first, b->first + 1);
 	must(runs_begin(&r) == c && storm_idset_has(&c->nodes, 0));
-	must(c->first == b->first + 4);
+	must(c->first == b->first + 4 && runs_floor(&r) == b->first);
 	report(&r, 0, b->first + 2, c->first);
 	must(runs_over(&r) == b);
 	runs_drop(&r, b);
 	must(runs_over(&r) == c);
 	runs_drop(&r, c);
+	must(runs_floor(&r) == r.next_id);
 	must(r.free[0] == 2 && r.free[1] == 2);
 	runs_fini(&r);
 }

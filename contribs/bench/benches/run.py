@@ -45,7 +45,7 @@ begun=${{EPOCHREALTIME/./}}
 for k in $(seq {rate}); do storm run -N1 -n1 true || echo "rate 0 1"; done
 echo "rate $((${{EPOCHREALTIME/./}} - begun)) 0"
 begun=${{EPOCHREALTIME/./}}
-for k in $(seq $(({rate} / 10 + 1))); do srun --launch=slurm -N1 -n1 true; done
+for k in $(seq $(({rate} / 10 + 1))); do srun --launch=slurm -N1 -n1 true 2>err; done
 echo "srun $((${{EPOCHREALTIME/./}} - begun)) 0"
 """
 

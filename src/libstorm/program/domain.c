@@ -501,6 +501,18 @@ bool storm_event_behind(storm_event_t *e, struct storm_idset *out)
 	return some;
 }
 
+int storm_domain_forget(storm_domain_t *d, uint8_t kind, uint32_t below)
+{
+	int err;
+
+	if (kind >= STORM_REPORT_TERMINATED)
+		return STORM_EINVAL;
+	pthread_mutex_lock(&d->sh->lock);
+	err = storm_owner_report_forget(d->owner, kind, below);
+	pthread_mutex_unlock(&d->sh->lock);
+	return err;
+}
+
 uint64_t domain_now(const storm_domain_t *d)
 {
 	return storm_shared_now(d->sh);

@@ -97,6 +97,20 @@ int storm_member_report(storm_member_t *m, uint8_t kind, uint32_t code,
 	return err;
 }
 
+int storm_member_forget(storm_member_t *m, uint8_t kind, uint32_t below)
+{
+	int err = STORM_ECLOSED;
+
+	if (kind >= STORM_REPORT_TERMINATED)
+		return STORM_EINVAL;
+	pthread_mutex_lock(&m->sh->lock);
+	if (m->node)
+		err = storm_nm_report_forget(m->node->nm, m->session, kind,
+					     below);
+	pthread_mutex_unlock(&m->sh->lock);
+	return err == STORM_ENOENT ? STORM_ECLOSED : err;
+}
+
 int storm_member_hold(storm_member_t *m, uint64_t ns)
 {
 	int err = STORM_ECLOSED;

@@ -41,8 +41,8 @@ static int reports_entry(struct storm_reports *r, uint8_t kind, uint32_t code,
 	return STORM_OK;
 }
 
-int storm_reports_add(struct storm_reports *r, uint8_t kind, uint32_t code,
-		      const struct storm_idset *ids, struct storm_idset *fresh)
+static int reports_add(struct storm_reports *r, uint8_t kind, uint32_t code,
+		       const struct storm_idset *ids, struct storm_idset *fresh)
 {
 	struct storm_report_entry *e;
 	int err = reports_entry(r, kind, code, &e);
@@ -55,6 +55,53 @@ int storm_reports_add(struct storm_reports *r, uint8_t kind, uint32_t code,
 			return err;
 	}
 	return storm_idset_union(&e->ids, ids);
+}
+
+/* Drop the ids below. */
+static void reports_trim(struct storm_idset *s, uint32_t below)
+{
+	struct storm_range r = { 0, below - 1 };
+	const struct storm_idset old = { &r, 1, 1 };
+
+	if (below)
+		storm_idset_drop(s, &old); /* without memory they stay */
+}
+
+int storm_reports_add(struct storm_reports *r, uint8_t kind, uint32_t code,
+		      const struct storm_idset *ids, struct storm_idset *fresh)
+{
+	uint32_t floor = kind < STORM_REPORT_KINDS ? r->floor[kind] : 0;
+	struct storm_idset kept = { 0 };
+	int err = STORM_OK;
+
+	if (!ids->count || ids->r[0].first >= floor)
+		return reports_add(r, kind, code, ids, fresh);
+	err = storm_idset_union(&kept, ids);
+	if (!err)
+		reports_trim(&kept, floor);
+	if (!err && kept.count)
+		err = reports_add(r, kind, code, &kept, fresh);
+	storm_idset_clear(&kept);
+	return err;
+}
+
+void storm_reports_forget(struct storm_reports *r, uint8_t kind, uint32_t below)
+{
+	if (kind >= STORM_REPORT_KINDS || below <= r->floor[kind])
+		return;
+	r->floor[kind] = below;
+	for (uint32_t i = 0; i < r->count;) {
+		struct storm_report_entry *e = &r->e[i];
+
+		if (e->kind == kind)
+			reports_trim(&e->ids, below);
+		if (e->ids.count) {
+			i++;
+			continue;
+		}
+		storm_idset_clear(&e->ids);
+		*e = r->e[--r->count];
+	}
 }
 
 int storm_reports_of(const struct storm_reports *r, uint8_t kind,

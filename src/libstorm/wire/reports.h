@@ -20,6 +20,7 @@ struct storm_report_entry {
 struct storm_reports {
 	struct storm_report_entry *e;
 	uint32_t count, room;
+	uint32_t floor[STORM_REPORT_KINDS]; /* ids below are forgotten */
 };
 #define STORM_REPORTS_MAX (4u << 20) /* bytes packed */
 /* Limit of distinct (kind, code): more than there are exit statuses, and few
@@ -34,6 +35,10 @@ int storm_reports_add(struct storm_reports *r, uint8_t kind, uint32_t code,
 /* Add the ids of a kind, of any code, to s.  STORM_OK or ENOMEM. */
 int storm_reports_of(const struct storm_reports *r, uint8_t kind,
 		     struct storm_idset *s);
+/* Forget the ids of a kind that are below; they are not new when they come again.
+ * Less than before changes nothing. */
+void storm_reports_forget(struct storm_reports *r, uint8_t kind,
+			  uint32_t below);
 void storm_reports_clear(struct storm_reports *r);
 size_t storm_reports_bytes(const struct storm_reports *r); /* of memory */
 

@@ -110,6 +110,20 @@ int storm_nm_report_hold(struct storm_nm *nm, uint64_t session, uint64_t most)
 	return STORM_OK;
 }
 
+int storm_nm_report_forget(struct storm_nm *nm, uint64_t session, uint8_t kind,
+			   uint32_t below)
+{
+	struct nm_session *s = nm_find_host(nm, session);
+
+	if (!s)
+		return STORM_ENOENT;
+	if (kind >= STORM_REPORT_KINDS)
+		return STORM_EINVAL;
+	storm_reports_forget(&s->report.all, kind, below);
+	storm_reports_forget(&s->report.mine, kind, below);
+	return STORM_OK;
+}
+
 int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
 		    uint32_t code, const struct storm_idset *ids, uint64_t now)
 {

@@ -18,6 +18,15 @@
 #define UNACKED_FIRST (50 * STORM_MS)
 #define UNACKED_MAX (1600 * STORM_MS)
 
+int storm_owner_report_forget(struct storm_owner *o, uint8_t kind,
+			      uint32_t below)
+{
+	if (kind >= STORM_REPORT_KINDS)
+		return STORM_EINVAL;
+	storm_reports_forget(&o->reports.got, kind, below);
+	return STORM_OK;
+}
+
 /* A report that is being taken. */
 struct owner_taking {
 	struct storm_owner *o;
