@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -79,8 +78,7 @@ __attribute__((noreturn)) static void head_step_exec(const struct head_step *s,
 						     const char *socket,
 						     unsigned int port, int out)
 {
-	char nodes[16], number[16], self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char nodes[16], number[16];
 	char *argv[] = { "srun",
 			 "--overlap",
 			 "-N",
@@ -93,13 +91,12 @@ __attribute__((noreturn)) static void head_step_exec(const struct head_step *s,
 			 "--chdir=/",
 			 "-J",
 			 "storm-launcher",
-			 self,
+			 PKGLIBEXECDIR "/storm_launcher",
 			 (char *) socket,
 			 number,
 			 NULL };
 	sigset_t none;
 
-	self[n > 0 ? n : 0] = '\0';
 	snprintf(nodes, sizeof(nodes), "%u", s->count);
 	snprintf(number, sizeof(number), "%u", port);
 	/* the step ends with the head, whatever ends that */

@@ -236,7 +236,7 @@ static int task_child_main(void *arg)
 	struct task_child *c = arg;
 	sigset_t none;
 
-	/* whoever kills a launcher ends its tasks */
+	/* the end of a launcher is that of its tasks */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != c->launcher ||
 	    setpgid(0, 0))
 		task_fail(c, RUN_NO_START);

@@ -32,7 +32,7 @@
 /* of a report, see nm_report.c */
 #define HOLD_WELL (100 * STORM_MS)
 #define HOLD_HASTE (4 * STORM_MS)
-#define MEMORY_MAX (16u << 20)	  /* a transfer to memory */
+#define MEMORY_MAX (16u << 20) /* a transfer to memory */
 #define NM_PARTS_BYTES (STORM_BEGIN_MAX + STORM_DATAGRAM_MAX)
 
 /* A BEGIN that comes in several datagrams. */
