@@ -4,6 +4,7 @@ becomes of them when a client, the head, a launcher, srun or a node dies."""
 import os
 import re
 import signal
+import time
 
 import pytest
 
@@ -291,6 +292,32 @@ def test_srun_killed(lab):
     os.kill(pid, signal.SIGKILL)
     ended(lab, one, "^code 1$", "^storm run: error: the launchers' step has ended")
     assert len(STARTED.findall(one.log())) == 2
+
+
+def test_stands(lab):
+    """Launchers and a head that stood for longer than DeadTimeout, all of them, are
+    not lost."""
+    one = going(lab)
+    pids = [pid for node in lab.names
+            for pid in lab.lab.pids(node, "storm_launcher")]
+    assert len(pids) == NODES + 1
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    until(lambda: not any(map(runs_now, pids)), "all of them to stand")
+    time.sleep(7)       # the default is 5 s; nothing happens that could be seen
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
+    until(lambda: all(map(runs_now, pids)), "all of them to go on")
+    os.kill(client(lab), signal.SIGTERM)
+    ended(lab, one, "^code 143$")
+    assert len(STARTED.findall(one.log())) == 1, one.log()
+    assert "lost" not in one.log()
+
+
+def runs_now(pid):
+    """Neither stopped nor frozen."""
+    with open(f"/proc/{pid}/stat") as f:
+        return f.read().rsplit(")", 1)[1].split()[0] not in "TtD"
 
 
 @pytest.mark.every_release
