@@ -12,9 +12,10 @@
 enum conn_kind {
 	CONN_NEW,
 	CONN_CLIENT,
-	CONN_LAUNCHER, /* of the head's host */
-	CONN_WAITS,    /* for the head's end */
-	CONN_INLET     /* output of a launcher, by TCP */
+	CONN_PARENT, /* the launcher whose child the head is; or the keeper */
+	CONN_KEEPER,
+	CONN_WAITS, /* for the head's end */
+	CONN_INLET  /* output of a launcher, by TCP */
 };
 
 struct conn {

@@ -15,15 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "conn.h"
 #include "head.h"
-#include "head_step.h"
 #include "launcher_base.h"
 #include "runs.h"
 #include "src/libstorm/base/idset.h"
@@ -57,19 +55,19 @@ struct note {
 };
 
 static struct {
-	struct head_step step;
+	struct run_step step;
+	uint8_t *step_text; /* what its names point into */
 	struct runs runs;
 	struct conn *conns;
 	struct cast *casts;
 	storm_domain_t *domain;
 	struct storm_addr relay;
 	uint8_t life[RUN_LIFE];
-	uint32_t local; /* the node of this host, or STORM_NO_NODE */
 	uint32_t told_floor;
-	int listener, inlets, signals, event;
+	int listener, inlets, event;
 	pthread_mutex_t lock;
 	struct note *notes, **notes_tail;
-} head = { .lock = PTHREAD_MUTEX_INITIALIZER, .local = STORM_NO_NODE };
+} head = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* -------------------------------------------------------- from libstorm's thread --- */
 
@@ -123,11 +121,11 @@ static struct conn *head_client(uint64_t run)
 	return c;
 }
 
-static struct conn *head_launcher(void)
+static struct conn *head_of_kind(enum conn_kind kind)
 {
 	struct conn *c = head.conns;
 
-	while (c && !(c->kind == CONN_LAUNCHER && c->fd >= 0))
+	while (c && !(c->kind == kind && c->fd >= 0))
 		c = c->next;
 	return c;
 }
@@ -260,9 +258,10 @@ static bool head_pass_files(const struct user_run *run, struct conn *c)
 	uint8_t frame[RUN_FRAME_HEADER + 8];
 	struct storm_out o = { frame + RUN_FRAME_HEADER, frame + sizeof(frame),
 			       false };
-	struct conn *l = head_launcher();
+	struct conn *l = head_of_kind(CONN_PARENT);
 
-	if (!l || c->file[0] < 0 || !storm_idset_has(&run->nodes, head.local))
+	if (!l || c->file[0] < 0 ||
+	    !storm_idset_has(&run->nodes, head.step.local))
 		return false;
 	run_frame_head(frame, RUN_FILES, 8);
 	storm_put64(&o, run->number);
@@ -285,7 +284,7 @@ static bool head_cast_start(struct user_run *run, struct conn *c)
 
 	memcpy(s.life, head.life, RUN_LIFE);
 	if (head_pass_files(run, c))
-		s.local = head.local;
+		s.local = head.step.local;
 	conn_close_files(c);
 	len = 1 + run_start_len(&s) + c->ask_len;
 	buf = malloc(len);
@@ -429,18 +428,15 @@ static void head_hear_notes(void)
 	}
 }
 
+/* The keeper is gone, or its srun: the step ends with that. */
 static void head_step_over(void)
 {
-	int s = head.step.status;
-
 	for (struct user_run *run = head.runs.first; run; run = run->next) {
 		if (run->state != RUN_RUNS)
 			continue;
 		head_say(
 			run->client,
-			"error: the launchers' step has ended (srun: %s %d), and all tasks with it",
-			WIFSIGNALED(s) ? "signal" : "exit code",
-			WIFSIGNALED(s) ? WTERMSIG(s) : WEXITSTATUS(s));
+			"error: the launchers' step has ended with its srun, and all tasks with it");
 		runs_abort(run);
 	}
 	runs_close(&head.runs, false);
@@ -559,10 +555,6 @@ static void head_take(struct conn *c, enum run_kind kind, struct storm_in *body)
 	} else if (c->kind == CONN_NEW && kind == RUN_STOP) {
 		c->kind = CONN_WAITS;
 		runs_close(&head.runs, true);
-	} else if (c->kind == CONN_NEW && kind == RUN_LAUNCHER &&
-		   storm_get32(body) == RUN_VERSION) {
-		head.local = storm_get32(body);
-		c->kind = CONN_LAUNCHER;
 	} else if (c->kind == CONN_CLIENT && kind == RUN_SIGNAL) {
 		head_signal(c, storm_get8(body));
 	} else {
@@ -628,7 +620,8 @@ static void head_accept(int listener, bool tcp)
 	head.conns = c;
 }
 
-/* Forget connections that are closed; a client that is gone leaves its run. */
+/* Forget connections that are closed; a client that is gone leaves its run, and
+ * with the keeper the step ends. */
 static void head_drop_conns(void)
 {
 	struct conn **at = &head.conns, *c;
@@ -644,6 +637,8 @@ static void head_drop_conns(void)
 			run = runs_find(&head.runs, c->run);
 		if (run)
 			runs_leave(&head.runs, run);
+		if (c->kind == CONN_KEEPER)
+			head_step_over();
 		*at = c->next;
 		conn_destroy(c);
 	}
@@ -651,34 +646,7 @@ static void head_drop_conns(void)
 
 /* ---------------------------------------------------------------------- loop --- */
 
-static void head_signals(void)
-{
-	struct signalfd_siginfo si;
-
-	while (read(head.signals, &si, sizeof(si)) == sizeof(si))
-		if (si.ssi_signo != SIGCHLD)
-			runs_close(&head.runs, true);
-		else if (head.step.srun && head_step_ended(&head.step))
-			head_step_over();
-}
-
-static bool head_take_signals(void)
-{
-	static const int all[] = { SIGCHLD, SIGTERM, SIGINT, SIGHUP };
-	sigset_t set;
-
-	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		sigaddset(&set, all[i]);
-		signal(all[i], SIG_DFL);
-	}
-	signal(SIGPIPE, SIG_IGN);
-	sigprocmask(SIG_SETMASK, &set, NULL);
-	head.signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-	return head.signals >= 0;
-}
-
-enum { POLL_EVENT, POLL_SIGNALS, POLL_LISTENER, POLL_INLETS, POLL_STEP, POLLS };
+enum { POLL_EVENT, POLL_LISTENER, POLL_INLETS, POLLS };
 
 /* Where the connections' ends begin after these.  NULL: no memory. */
 static struct pollfd *head_polls(size_t *count)
@@ -692,10 +660,8 @@ static struct pollfd *head_polls(size_t *count)
 	if (!p)
 		return NULL;
 	p[POLL_EVENT] = (struct pollfd) { head.event, POLLIN, 0 };
-	p[POLL_SIGNALS] = (struct pollfd) { head.signals, POLLIN, 0 };
 	p[POLL_LISTENER] = (struct pollfd) { head.listener, POLLIN, 0 };
 	p[POLL_INLETS] = (struct pollfd) { head.inlets, POLLIN, 0 };
-	p[POLL_STEP] = (struct pollfd) { head.step.out, POLLIN, 0 };
 	*count = n;
 	n = POLLS;
 	for (struct conn *c = head.conns; c; c = c->next) {
@@ -735,10 +701,6 @@ static void head_turn(void)
 			head_serve_conn(c);
 	if (p[POLL_EVENT].revents)
 		head_hear_notes();
-	if (p[POLL_SIGNALS].revents)
-		head_signals();
-	if (p[POLL_STEP].revents)
-		head_step_drain(&head.step);
 	if (p[POLL_LISTENER].revents)
 		head_accept(head.listener, false);
 	if (p[POLL_INLETS].revents)
@@ -772,7 +734,7 @@ static bool head_open(char *why, size_t size)
 		.nodes = head.step.nodes,
 		.count = head.step.count,
 		.agent_uid = geteuid(),
-		.job_id = (uint32_t) strtoul(head.step.job, NULL, 10),
+		.job_id = head.step.job,
 		.on_report = head_on_report,
 		.on_fault = head_on_fault,
 	};
@@ -796,35 +758,104 @@ static bool head_open(char *why, size_t size)
 	return !err;
 }
 
+/* Slurm signals all processes of a step, for the tasks.  The head ends with the
+ * first launcher. */
+static void head_ignore_signals(void)
+{
+	static const int all[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
+				   SIGUSR1, SIGUSR2, SIGPIPE };
+	sigset_t none;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		signal(all[i], SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static struct conn *head_add_conn(int fd, enum conn_kind kind)
+{
+	struct conn *c = conn_create(fd, false);
+
+	if (!c)
+		return NULL;
+	c->kind = kind;
+	c->next = head.conns;
+	head.conns = c;
+	return c;
+}
+
+/* A connection by which the keeper says where launchers are. */
+static bool head_hear_step(int fd)
+{
+	struct conn *c = fd < 0 ? NULL : head_add_conn(fd, CONN_KEEPER);
+	struct storm_in body;
+	enum run_kind kind;
+
+	if (!c)
+		return false;
+	if (run_sock_wait(fd, &c->in, &kind, &body) && kind == RUN_STEP) {
+		size_t len = (size_t) (body.end - body.p);
+
+		head.step_text = launcher_copy(body.p, len);
+		body = (struct storm_in) { head.step_text, head.step_text + len,
+					   false };
+		if (run_step_get(&body, &head.step))
+			return true;
+		free(head.step_text);
+	}
+	c->kind = CONN_NEW;
+	conn_close(c);
+	return false;
+}
+
+/* Beside the clients' path, so that none comes before the domain is open. */
+static bool head_await_keeper(const char *path, char *why, size_t size)
+{
+	struct conn *parent = head_of_kind(CONN_PARENT);
+	struct pollfd p;
+
+	head.listener = run_sock_listen(path);
+	if (head.listener < 0) {
+		snprintf(why, size, "%s: %s", path, strerror(errno));
+		return false;
+	}
+	conn_put(parent, RUN_READY, NULL, 0);
+	conn_flush(parent);
+	p = (struct pollfd) { .fd = head.listener, .events = POLLIN };
+	do
+		poll(&p, 1, -1);
+	while (!head_hear_step(run_sock_accept(head.listener)));
+	return true;
+}
+
 static bool head_begin(const char *socket, char *why, size_t size)
 {
+	char path[RUN_SOCK_PATH];
+
 	head.notes_tail = &head.notes;
 	head.listener = head.inlets = -1;
 	head.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (head.event < 0 || !head_take_signals() ||
-	    getrandom(head.life, RUN_LIFE, 0) != RUN_LIFE) {
+	if (head.event < 0 || getrandom(head.life, RUN_LIFE, 0) != RUN_LIFE) {
 		snprintf(why, size, "cannot begin: %s", strerror(errno));
 		return false;
 	}
-	if (!head_step_init(&head.step, why, size))
+	run_sock_beside(socket, "new", &path);
+	if (!head_await_keeper(path, why, size))
 		return false;
 	if (runs_init(&head.runs, head.step.count, head.step.cpus)) {
 		snprintf(why, size, "no memory");
 		return false;
 	}
-	/* before the launchers: one of them connects */
-	head.listener = run_sock_listen(socket);
-	if (head.listener < 0) {
-		snprintf(why, size, "%s: %s", socket, strerror(errno));
-		return false;
-	}
-	if (!head_step_start(&head.step, socket, why, size) ||
-	    !head_open(why, size))
+	if (!head_open(why, size))
 		return false;
 	head.inlets = head_listen_tcp(&head.relay);
-	if (head.inlets >= 0)
+	if (head.inlets < 0) {
+		snprintf(why, size, "no port for output: %s", strerror(errno));
+		return false;
+	}
+	if (!rename(path, socket))
 		return true;
-	snprintf(why, size, "no port for output: %s", strerror(errno));
+	snprintf(why, size, "%s: %s", socket, strerror(errno));
 	return false;
 }
 
@@ -844,32 +875,97 @@ static void head_say_bye(void)
 	}
 }
 
-static void head_tell(int tell, const char *text)
+/* The keeper, and through it the client that started it. */
+static void head_tell(bool good, const char *why)
 {
-	if (write(tell, text, strlen(text)) < 0)
-		storm_log(STORM_LOG_WARN, "the client that started it is gone");
-	close(tell);
+	struct conn *k = head_of_kind(CONN_KEEPER);
+
+	if (!good)
+		storm_log(STORM_LOG_ERROR, "%s", why);
+	if (!k)
+		return;
+	if (good)
+		conn_put(k, RUN_READY, NULL, 0);
+	else
+		conn_put_text(k, RUN_REFUSED, why);
+	conn_flush(k);
 }
 
-int head_serve(const char *socket, int tell)
+/* Clients that nobody has accepted go to the next head. */
+static void head_send_waiting_away(void)
 {
-	char why[600];
+	for (int fd; (fd = run_sock_accept(head.listener)) >= 0;) {
+		struct conn *c = head_add_conn(fd, CONN_NEW);
+
+		if (c)
+			head_refuse(c, RUN_AGAIN, "");
+	}
+}
+
+int head_serve(const char *socket, int parent)
+{
+	struct conn *k;
+	char why[600] = "no memory";
 	bool good;
 
-	fcntl(tell, F_SETFD, FD_CLOEXEC);
+	fcntl(parent, F_SETFD, FD_CLOEXEC);
 	launcher_log_as("head");
-	good = head_begin(socket, why, sizeof(why));
-	head_tell(tell, good ? HEAD_READY : why);
+	head_ignore_signals();
+	good = head_add_conn(parent, CONN_PARENT) &&
+	       head_begin(socket, why, sizeof(why));
+	head_tell(good, why);
 	while (good && !(head.runs.closing && !runs_any(&head.runs)))
 		head_turn();
-	unlink(socket);
+	if (good) {
+		unlink(socket);
+		head_send_waiting_away();
+	}
 	storm_domain_destroy(head.domain);
 	head.domain = NULL;
-	if (head.step.srun) {
-		if (!good)
-			kill(head.step.srun, SIGTERM);
-		head_step_stop(&head.step);
-	}
+	k = head_of_kind(CONN_KEEPER);
+	if (k)
+		conn_put(k, RUN_END, NULL, 0);
 	head_say_bye();
 	return !good;
+}
+
+/* --------------------------------------------------------------- its parent --- */
+
+__attribute__((noreturn)) static void head_exec(pid_t parent,
+						const char *socket, int conn)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* launchers' stdout is the keeper's */
+	if (getppid() == parent && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 &&
+	    (conn == 3 ? fcntl(3, F_SETFD, 0) : dup2(conn, 3)) >= 0)
+		execl(PKGLIBEXECDIR "/storm_launcher", "storm_launcher",
+		      "--head", socket, "3", (char *) NULL);
+	_exit(127);
+}
+
+pid_t head_start(const char *socket, int *conn)
+{
+	struct run_reader r = { 0 };
+	struct storm_in body;
+	enum run_kind kind;
+	pid_t self = getpid(), pid;
+	int s[2];
+	bool ready;
+
+	*conn = -1;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s))
+		return 0;
+	pid = fork();
+	if (!pid)
+		head_exec(self, socket, s[1]);
+	close(s[1]);
+	ready = pid > 0 && run_sock_wait(s[0], &r, &kind, &body) &&
+		kind == RUN_READY;
+	run_reader_fini(&r);
+	if (ready) {
+		*conn = s[0];
+		return pid;
+	}
+	close(s[0]);
+	return 0;
 }

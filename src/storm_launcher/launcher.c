@@ -21,6 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "head.h"
+#include "keeper.h"
 #include "launcher.h"
 #include "launcher_base.h"
 #include "relay.h"
@@ -79,7 +81,9 @@ static struct {
 	storm_member_t *member; /* NULL: the domain is not open yet */
 	uint32_t self;
 	const char *name, *step;
-	int event, signals, head; /* head: -1 on other hosts than its own */
+	int event, signals;
+	int head;	/* a connection to it, if it is a child; or -1 */
+	pid_t head_pid; /* or 0 */
 	int null;
 	pthread_mutex_t lock;
 	struct said *said, **said_tail;
@@ -87,7 +91,8 @@ static struct {
 	struct local_task *tasks;
 	struct files *files;
 	struct run_reader from_head;
-	bool ending; /* Slurm ends the step: with the last task it is over */
+	bool ending;   /* Slurm ends the step: with the last task it is over */
+	bool headless; /* the head has ended */
 } launcher = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void launcher_on_signal(void *arg, storm_member_t *m, uint32_t event,
@@ -208,6 +213,10 @@ static void launcher_reap(void)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		struct local_task *t = launcher.tasks;
 
+		if (pid == launcher.head_pid) {
+			launcher.head_pid = 0;
+			launcher.headless = true;
+		}
 		while (t && (t->pid != pid || t->ended))
 			t = t->next;
 		if (!t)
@@ -584,24 +593,7 @@ static bool launcher_is_open(uint64_t until)
 	return true;
 }
 
-static bool launcher_reach_head(const char *path)
-{
-	uint8_t frame[RUN_FRAME_HEADER + 8];
-	struct storm_out o = { frame + RUN_FRAME_HEADER, frame + sizeof(frame),
-			       false };
-
-	run_frame_head(frame, RUN_LAUNCHER, 8);
-	storm_put32(&o, RUN_VERSION);
-	storm_put32(&o, launcher.self);
-	launcher.head = run_sock_connect(path);
-	if (launcher.head < 0 && (errno == ENOENT || errno == ECONNREFUSED))
-		return true; /* another host */
-	return launcher.head >= 0 &&
-	       send(launcher.head, frame, sizeof(frame), MSG_NOSIGNAL) ==
-		       (ssize_t) sizeof(frame);
-}
-
-/* srun brings it to the head.  Port 0: it is taken. */
+/* srun brings it to the keeper.  Port 0: it is taken. */
 static void launcher_say_taken(const char *proc)
 {
 	printf(LAUNCHER_READY " %s %s 0.0.0.0 0\n", proc, launcher.name);
@@ -621,6 +613,15 @@ static void launcher_say_ready(const char *proc)
 	fflush(stdout);
 }
 
+/* All others wait for it. */
+static int launcher_say_fault(const char *proc, const char *what)
+{
+	printf(LAUNCHER_READY " %s %s cannot begin: %s\n", proc, launcher.name,
+	       what);
+	fflush(stdout);
+	return 1;
+}
+
 static bool launcher_port_free(uint16_t port)
 {
 	struct storm_udp_port p;
@@ -631,7 +632,7 @@ static bool launcher_port_free(uint16_t port)
 	return true;
 }
 
-static int launcher_begin_serving(uint16_t port)
+static const char *launcher_begin_serving(const char *socket, uint16_t port)
 {
 	struct storm_node_conf conf = {
 		.name = launcher.name,
@@ -645,26 +646,31 @@ static int launcher_begin_serving(uint16_t port)
 	launcher.said_tail = &launcher.said;
 	launcher.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	launcher.null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (launcher.event < 0 || launcher.null < 0 ||
-	    !launcher_take_signals()) {
-		storm_log(STORM_LOG_ERROR, "cannot begin: %m");
-		return 1;
-	}
+	if (launcher.event < 0 || launcher.null < 0 || !launcher_take_signals())
+		return strerror(errno);
+	/* before there is a thread that a fork would not copy */
+	if (socket)
+		launcher.head_pid = head_start(socket, &launcher.head);
+	if (socket && !launcher.head_pid)
+		return "the head has died";
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	launcher.node = storm_node_create(&conf, &err);
-	if (launcher.node)
-		return 0;
-	storm_log(STORM_LOG_ERROR, "cannot listen on port %u: %s", port,
-		  storm_strerror(err));
-	return 1;
+	return launcher.node ? NULL : storm_strerror(err);
+}
+
+/* A head that ends takes the launchers with it.  It has last words for clients. */
+static void launcher_await_head(void)
+{
+	if (launcher.head_pid && !launcher.ending)
+		waitpid(launcher.head_pid, NULL, 0);
 }
 
 int launcher_serve(const char *socket, uint16_t port)
 {
 	uint64_t until = storm_now() + OPEN_LIMIT;
-	const char *proc = getenv("SLURM_PROCID");
+	const char *proc = getenv("SLURM_PROCID"), *fault;
 	struct launcher_polls polls = { 0 };
-	int rc;
+	bool first;
 
 	launcher.name = getenv("SLURMD_NODENAME");
 	launcher.step = getenv("SLURM_STEP_ID");
@@ -679,15 +685,16 @@ int launcher_serve(const char *socket, uint16_t port)
 		launcher_say_taken(proc);
 		return 1;
 	}
-	rc = launcher_begin_serving(port);
-	if (rc)
-		return rc;
+	first = !strcmp(proc, "0") && strcmp(socket, KEEPER_NO_HEAD) != 0;
+	fault = launcher_begin_serving(first ? socket : NULL, port);
+	if (fault)
+		return launcher_say_fault(proc, fault);
 	launcher_say_ready(proc);
-	if (!launcher_is_open(until) || !launcher_reach_head(socket))
-		return 1;
 	/* a launcher that stays after SIGTERM keeps its job's node for KillWait */
-	while (launcher_is_open(until) && !(launcher.ending && !launcher.tasks))
+	while (launcher_is_open(until) && !launcher.headless &&
+	       !(launcher.ending && !launcher.tasks))
 		launcher_turn(&polls);
 	launcher_kill(0, SIGKILL);
+	launcher_await_head();
 	return 0;
 }

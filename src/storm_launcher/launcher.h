@@ -9,11 +9,11 @@
 
 #include "src/libstorm/storm.h"
 
-/* The line that a launcher prints when it listens, and the head reads. */
+/* The line that a launcher prints when it listens, and the keeper reads. */
 #define LAUNCHER_READY "storm-launcher"
 
-/* Serve until the domain is over.  socket: of the head, if this is its host.  The
- * exit status. */
+/* Serve until the domain is over.  socket: the clients' path, on the head's host;
+ * KEEPER_NO_HEAD: the first launcher does not start the head.  The exit status. */
 int launcher_serve(const char *socket, uint16_t port);
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -55,6 +56,16 @@ bool run_sock_path(const char *job, char (*out)[RUN_SOCK_PATH], char *why,
 		return true;
 	snprintf(why, size, "job %s on %s: the name is too long", job, host);
 	return false;
+}
+
+void run_sock_beside(const char *path, const char *part,
+		     char (*out)[RUN_SOCK_PATH])
+{
+	const char *dot = strrchr(path, '.');
+
+	snprintf(*out, sizeof(*out), "%.*s.%s",
+		 (int) (dot ? dot - path : (ptrdiff_t) strlen(path)), path,
+		 part);
 }
 
 static bool run_sock_address(const char *path, struct sockaddr_un *un)
@@ -158,6 +169,23 @@ int run_sock_receive(int sock, struct run_reader *r, int (*fd)[RUN_SOCK_FDS])
 	}
 	r->have += (size_t) n;
 	return n ? (int) count : -1;
+}
+
+bool run_sock_wait(int sock, struct run_reader *r, enum run_kind *kind,
+		   struct storm_in *body)
+{
+	int got = 0, fd[RUN_SOCK_FDS], whole;
+
+	while (!(whole = run_reader_next(r, kind, body)) && got >= 0) {
+		struct pollfd p = { .fd = sock, .events = POLLIN };
+
+		if (poll(&p, 1, -1) < 0)
+			continue;
+		got = run_sock_receive(sock, r, &fd);
+		for (int k = 0; k < got; k++)
+			close(fd[k]); /* nobody sends any here */
+	}
+	return whole > 0;
 }
 
 static ssize_t run_sock_send_some(int sock, const void *buf, size_t len,

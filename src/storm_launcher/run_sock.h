@@ -21,6 +21,10 @@
 bool run_sock_path(const char *job, char (*out)[RUN_SOCK_PATH], char *why,
 		   size_t size);
 
+/* The path of another file for the same job: its last part is this one. */
+void run_sock_beside(const char *path, const char *part,
+		     char (*out)[RUN_SOCK_PATH]);
+
 /* A descriptor, or -1 and errno; EPERM: the other end is another user's. */
 int run_sock_connect(const char *path);
 int run_sock_listen(const char *path);
@@ -31,6 +35,10 @@ int run_sock_accept(int listener);
  * caller closes.  How many; -1: the other end has closed, or it failed.
  */
 int run_sock_receive(int sock, struct run_reader *r, int (*fd)[RUN_SOCK_FDS]);
+
+/* Wait for a whole frame.  False: the other end has closed, or it failed. */
+bool run_sock_wait(int sock, struct run_reader *r, enum run_kind *kind,
+		   struct storm_in *body);
 
 /* Send all of buf, and fd[] (NULL: none) with its first byte.  Waits.  0, or -1 and
  * errno. */

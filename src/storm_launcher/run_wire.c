@@ -170,6 +170,62 @@ bool run_start_get(struct storm_in *i, struct run_start *s)
 	return false;
 }
 
+/* --------------------------------------------------------------- the step --- */
+
+size_t run_step_len(const struct run_step *s)
+{
+	size_t n = 4 + 4 + 4 + 4;
+
+	for (uint32_t k = 0; k < s->count; k++)
+		n += 4 + 4 + strlen(s->nodes[k].name) + 1 + STORM_ADDR_LEN + 2;
+	return n;
+}
+
+void run_step_put(struct storm_out *o, const struct run_step *s)
+{
+	storm_put32(o, RUN_VERSION);
+	storm_put32(o, s->job);
+	storm_put32(o, s->local);
+	storm_put32(o, s->count);
+	for (uint32_t k = 0; k < s->count; k++) {
+		storm_put32(o, s->cpus[k]);
+		run_put_text(o, s->nodes[k].name);
+		storm_put_addr(o, &s->nodes[k].addr);
+	}
+}
+
+bool run_step_get(struct storm_in *i, struct run_step *s)
+{
+	bool ours = storm_get32(i) == RUN_VERSION;
+
+	memset(s, 0, sizeof(*s));
+	s->job = storm_get32(i);
+	s->local = storm_get32(i);
+	s->count = storm_get32(i);
+	if (!ours || i->bad || !s->count || s->count > STORM_NODES_MAX ||
+	    (s->local >= s->count && s->local != STORM_NO_NODE))
+		return false;
+	s->cpus = calloc(s->count, sizeof(*s->cpus));
+	s->nodes = calloc(s->count, sizeof(*s->nodes));
+	for (uint32_t k = 0; s->cpus && s->nodes && k < s->count; k++) {
+		s->cpus[k] = storm_get32(i);
+		s->nodes[k].name = run_get_text(i);
+		storm_get_addr(i, &s->nodes[k].addr);
+	}
+	if (s->cpus && s->nodes && storm_in_done(i))
+		return true;
+	run_step_free(s);
+	return false;
+}
+
+void run_step_free(struct run_step *s)
+{
+	free(s->cpus);
+	free(s->nodes);
+	s->cpus = NULL;
+	s->nodes = NULL;
+}
+
 /* ----------------------------------------------------------------- layout --- */
 
 uint32_t run_share(uint32_t tasks, uint32_t nodes, uint32_t nth)

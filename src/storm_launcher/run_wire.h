@@ -22,10 +22,10 @@
 
 enum run_kind {
 	/* a connection's first one, to the head: it begins with RUN_VERSION */
-	RUN_ASK = 1,	  /* client: struct run_ask, with two descriptors */
-	RUN_STOP = 2,	  /* client */
-	RUN_LAUNCHER = 3, /* the launcher of the head's host: u32 node */
-	RUN_PROOF = 4,	  /* a launcher, by TCP: a credential */
+	RUN_ASK = 1,   /* client: struct run_ask, with two descriptors */
+	RUN_STOP = 2,  /* client */
+	RUN_STEP = 3,  /* the keeper: struct run_step */
+	RUN_PROOF = 4, /* a launcher, by TCP: a credential */
 	/* client -> head */
 	RUN_SIGNAL = 5, /* u8 */
 	/* head -> client */
@@ -41,7 +41,10 @@ enum run_kind {
 	/* head -> launchers, in the domain */
 	RUN_START = 14, /* struct run_start */
 	RUN_KILL = 15,	/* u64 run, u8 signal */
-	RUN_FLOOR = 16	/* u32: as run_start's */
+	RUN_FLOOR = 16, /* u32: as run_start's */
+	/* head -> its parent: it listens; -> the keeper: it serves clients.  When
+	 * it ends it sends the keeper END */
+	RUN_READY = 17
 };
 
 /* What to execute, and as whom it feels.  The strings are the buffer's that it was
@@ -84,6 +87,21 @@ struct run_start {
 size_t run_start_len(const struct run_start *s);
 void run_start_put(struct storm_out *o, const struct run_start *s);
 bool run_start_get(struct storm_in *i, struct run_start *s);
+
+/* The launchers' step, as the keeper tells it to the head. */
+struct run_step {
+	uint32_t job, count;
+	uint32_t local; /* node of the head's host, or STORM_NO_NODE */
+	uint32_t *cpus; /* of each node */
+	struct storm_node *nodes; /* by SLURM_PROCID of the launchers */
+};
+
+size_t run_step_len(const struct run_step *s);
+void run_step_put(struct storm_out *o, const struct run_step *s);
+/* False: it has another version, is malformed, or there is no memory; nothing needs
+ * to be freed.  Names are the buffer's that it was read from. */
+bool run_step_get(struct storm_in *i, struct run_step *s);
+void run_step_free(struct run_step *s);
 
 /* The tasks of the nth of so many nodes: evenly, the first ones have one more. */
 uint32_t run_share(uint32_t tasks, uint32_t nodes, uint32_t nth);

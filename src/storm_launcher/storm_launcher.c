@@ -1,9 +1,10 @@
 /*
- * storm_launcher.c - the program of a job's launchers and of their head.  It serves as
- * the user, and only storm run starts it:
+ * storm_launcher.c - the program of a job's launchers, of their head and of their keeper.
+ * It serves as the user, and only storm run starts it:
  *
- *	storm_launcher --head SOCKET FD		the head
- *	storm_launcher SOCKET PORT		a launcher, as a task of the head's srun
+ *	storm_launcher --keep SOCKET FD	the keeper, as a child of the first client
+ *	storm_launcher SOCKET PORT	a launcher, as a task of the keeper's srun
+ *	storm_launcher --head SOCKET FD	the head, as a child of the first launcher
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "head.h"
+#include "keeper.h"
 #include "launcher.h"
 #include "launcher_base.h"
 
@@ -20,6 +22,8 @@ int main(int argc, char **argv)
 	launcher_log_as("launcher");
 	if (argc == 4 && !strcmp(argv[1], "--head"))
 		return head_serve(argv[2], atoi(argv[3]));
+	if (argc == 4 && !strcmp(argv[1], "--keep"))
+		return keeper_serve(argv[2], atoi(argv[3]));
 	if (argc == 3 && atoi(argv[2]) > 0 && atoi(argv[2]) <= UINT16_MAX)
 		return launcher_serve(argv[1], (uint16_t) atoi(argv[2]));
 	fputs("storm_launcher: storm run starts it\n", stderr);

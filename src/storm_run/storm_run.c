@@ -70,16 +70,15 @@ __attribute__((format(printf, 1, 2))) static void run_say(const char *fmt, ...)
 
 /* ------------------------------------------------------------- the launchers --- */
 
-/* In the child: become the head. */
-__attribute__((noreturn)) static void run_become_head(const struct run_job *j,
-						      int tell)
+/* In the child: become the keeper of launchers. */
+__attribute__((noreturn)) static void run_become_keeper(const struct run_job *j,
+							int tell)
 {
 	char log[RUN_SOCK_PATH];
 	int null = open("/dev/null", O_RDWR);
 	int out;
 
-	snprintf(log, sizeof(log), "%.*s.log", (int) strlen(j->path) - 5,
-		 j->path);
+	run_sock_beside(j->path, "log", &log);
 	out = open(log, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW,
 		   0600);
 	setsid();
@@ -88,20 +87,20 @@ __attribute__((noreturn)) static void run_become_head(const struct run_job *j,
 		dprintf(tell, "%s: %s", log, strerror(errno));
 		_exit(FAILED);
 	}
-	/* the client's descriptors are not the head's: a pipe's reader would
+	/* the client's descriptors are not the keeper's: a pipe's reader would
 	 * wait for their end */
 	if (tell == 3 ? fcntl(3, F_SETFD, 0) < 0 : dup2(tell, 3) < 0)
 		_exit(FAILED);
 	close_range(4, ~0U, 0);
-	execl(PKGLIBEXECDIR "/storm_launcher", "storm_launcher", "--head",
+	execl(PKGLIBEXECDIR "/storm_launcher", "storm_launcher", "--keep",
 	      j->path, "3", (char *) NULL);
 	dprintf(3, PKGLIBEXECDIR "/storm_launcher: %s: install STORM again",
 		strerror(errno));
 	_exit(FAILED);
 }
 
-/* What the head says: "ready", or why not. */
-static bool run_head_answers(int fd)
+/* What the keeper says: "ready", or why not. */
+static bool run_keeper_answers(int fd)
 {
 	char text[700] = "";
 	size_t len = 0;
@@ -113,7 +112,7 @@ static bool run_head_answers(int fd)
 	if (!strcmp(text, "ready\n"))
 		return true;
 	run_say("the launchers cannot be started: %s",
-		*text ? text : "their head has died");
+		*text ? text : "their keeper has died");
 	return false;
 }
 
@@ -141,7 +140,16 @@ static bool run_may_start(void)
 	return false;
 }
 
-static bool run_start_head(const struct run_job *j)
+/* An ordinary step ends with its tasks, and all that they started.  Numbers of
+ * others, as of an interactive one, are at the end of 32 bits. */
+static bool run_in_step(void)
+{
+	const char *step = getenv("SLURM_STEP_ID");
+
+	return step && *step && strtoul(step, NULL, 10) < 0xfffffff0;
+}
+
+static bool run_start_launchers(const struct run_job *j)
 {
 	uint64_t begun = storm_now();
 	int p[2];
@@ -154,15 +162,18 @@ static bool run_start_head(const struct run_job *j)
 	}
 	pid = fork();
 	if (!pid)
-		run_become_head(j, p[1]);
+		run_become_keeper(j, p[1]);
 	close(p[1]);
 	if (pid < 0) {
 		run_say("%s", strerror(errno));
 		close(p[0]);
 		return false;
 	}
-	good = run_head_answers(p[0]);
+	good = run_keeper_answers(p[0]);
 	close(p[0]);
+	if (good && run_in_step())
+		run_say("the launchers end with step %s.%s, in which this is; those that the batch script starts stay",
+			j->id, getenv("SLURM_STEP_ID"));
 	if (good)
 		run_say("started launchers on %s nodes in %llu ms; later runs find them there",
 			getenv("SLURM_JOB_NUM_NODES"),
@@ -171,14 +182,13 @@ static bool run_start_head(const struct run_job *j)
 	return good;
 }
 
-/* One client starts a head; others wait for it. */
+/* One client starts the launchers; others wait for it. */
 static int run_lock(const struct run_job *j)
 {
 	char path[RUN_SOCK_PATH];
 	int fd;
 
-	snprintf(path, sizeof(path), "%.*s.lock", (int) strlen(j->path) - 5,
-		 j->path);
+	run_sock_beside(j->path, "lock", &path);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	while (fd >= 0 && flock(fd, LOCK_EX)) {
 		if (errno == EINTR)
@@ -203,7 +213,7 @@ static int run_connect_or_start(const struct run_job *j)
 
 	if (sock >= 0 || !run_nobody_there())
 		return sock;
-	if (run_may_start() && run_start_head(j))
+	if (run_may_start() && run_start_launchers(j))
 		return run_sock_connect(j->path);
 	errno = 0;
 	return -1;
@@ -341,7 +351,7 @@ static int run_hear_all(int sock, struct run_reader *r)
 	while (rc == GOES_ON && run_reader_next(r, &kind, &body) > 0)
 		rc = run_hear(kind, &body);
 	if (rc == GOES_ON && got < 0) {
-		run_say("error: the launchers' head has died, and all tasks with it");
+		run_say("error: the launchers have ended, and all tasks with them");
 		rc = FAILED;
 	}
 	return rc;
@@ -439,6 +449,20 @@ static int run_tasks(const struct run_job *j, const struct run_ask *ask,
 	}
 }
 
+/* Until the launchers' step has ended, too. */
+static void run_wait_for_keeper(const struct run_job *j)
+{
+	char path[RUN_SOCK_PATH];
+	int fd;
+
+	run_sock_beside(j->path, "keep", &path);
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	while (fd >= 0 && flock(fd, LOCK_SH) && errno == EINTR)
+		;
+	if (fd >= 0)
+		close(fd);
+}
+
 static int run_stop(const struct run_job *j)
 {
 	uint8_t frame[RUN_FRAME_HEADER];
@@ -450,6 +474,7 @@ static int run_stop(const struct run_job *j)
 	if (!run_sock_send(sock, frame, sizeof(frame), NULL))
 		run_wait_for_end(sock);
 	close(sock);
+	run_wait_for_keeper(j);
 	return 0;
 }
 

@@ -13,6 +13,8 @@ from harness import until
 
 pytestmark = pytest.mark.storm_only
 NODES = 4
+ENDED = "^storm run: error: the launchers(' step has ended with its srun, and all tasks "\
+    "with it| have ended, and all tasks with them)$"
 CPUS = 2        # of each node, that a job here has
 STARTED = re.compile(r"^storm run: started launchers on (\d+) nodes in \d+ ms; "
                      r"later runs find them there$", re.M)
@@ -74,9 +76,15 @@ def said(one, text):
 
 
 def launchers(lab, node):
-    """Pids of the launchers, without the head."""
+    """Pids of the launchers, without the head and the keeper."""
     return [pid for pid in lab.lab.pids(node, "storm_launcher")
-            if b"--head" not in cmdline(pid)]
+            if b"\0--" not in cmdline(pid)]
+
+
+def the_keeper(lab):
+    pid, = [pid for pid in lab.lab.pids("n1", "storm_launcher")
+            if b"--keep" in cmdline(pid)]
+    return pid
 
 
 def the_head(lab):
@@ -271,8 +279,24 @@ def test_head_killed(lab):
     """Tasks and launchers end, the client says so, and the next run starts anew."""
     one = going(lab)
     os.kill(the_head(lab), signal.SIGKILL)
-    ended(lab, one, "^code 1$", "^storm run: error: the launchers' head has died, and "
-          "all tasks with it$")
+    ended(lab, one, "^code 1$", ENDED)
+    assert len(STARTED.findall(one.log())) == 2
+
+
+def test_keeper_killed(lab):
+    """With it goes srun, and so the step; the next run starts anew."""
+    one = going(lab)
+    os.kill(the_keeper(lab), signal.SIGKILL)
+    ended(lab, one, "^code 1$", ENDED)
+    assert len(STARTED.findall(one.log())) == 2
+
+
+def test_first_launcher_killed(lab):
+    """The head is its child, and does not outlive it."""
+    one = going(lab)
+    pid, = launchers(lab, "n1")
+    os.kill(pid, signal.SIGKILL)
+    ended(lab, one, "^code 1$", ENDED)
     assert len(STARTED.findall(one.log())) == 2
 
 
@@ -290,23 +314,22 @@ def test_srun_killed(lab):
     pid, = [p for p in lab.lab.pids("n1", "srun")
             if b"storm-launcher" in cmdline(p)][:1]
     os.kill(pid, signal.SIGKILL)
-    ended(lab, one, "^code 1$", "^storm run: error: the launchers' step has ended")
+    ended(lab, one, "^code 1$", ENDED)
     assert len(STARTED.findall(one.log())) == 2
 
 
-def test_stands(lab):
-    """Launchers and a head that stood for longer than DeadTimeout, all of them, are
-    not lost."""
+def test_suspended(lab):
+    """Head and launchers stand together: longer than DeadTimeout, and nobody is
+    lost."""
     one = going(lab)
-    pids = [pid for node in lab.names
-            for pid in lab.lab.pids(node, "storm_launcher")]
+    job = lab.root("squeue -h -o %i").strip()
+    pids = [the_head(lab), *(pid for node in lab.names
+                             for pid in launchers(lab, node))]
     assert len(pids) == NODES + 1
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
+    lab.root(f"scontrol suspend {job}")
     until(lambda: not any(map(runs_now, pids)), "all of them to stand")
     time.sleep(7)       # the default is 5 s; nothing happens that could be seen
-    for pid in pids:
-        os.kill(pid, signal.SIGCONT)
+    lab.root(f"scontrol resume {job}")
     until(lambda: all(map(runs_now, pids)), "all of them to go on")
     os.kill(client(lab), signal.SIGTERM)
     ended(lab, one, "^code 143$")

@@ -461,6 +461,45 @@ START_TEST(test_start)
 }
 END_TEST
 
+START_TEST(test_step)
+{
+	uint32_t cpus[] = { 2, 7 };
+	struct storm_node nodes[2] = { { .name = "n1" }, { .name = "n20" } };
+	struct run_step s = { .job = 9,
+			      .count = 2,
+			      .local = STORM_NO_NODE,
+			      .cpus = cpus,
+			      .nodes = nodes },
+			t;
+	uint8_t buf[256];
+	struct storm_out o = { buf, buf + sizeof(buf), false };
+	struct storm_in in;
+	size_t len;
+
+	must(!storm_addr_set(&nodes[0].addr, "10.0.0.1", 1234));
+	must(!storm_addr_set(&nodes[1].addr, "10.0.0.2", 1234));
+	run_step_put(&o, &s);
+	len = (size_t) (o.p - buf);
+	must(!o.bad && len == run_step_len(&s));
+	in = (struct storm_in) { buf, buf + len, false };
+	must(run_step_get(&in, &t) && t.job == 9 && t.count == 2);
+	must(t.local == STORM_NO_NODE && t.cpus[1] == 7);
+	ck_assert_str_eq(t.nodes[1].name, "n20");
+	must(!memcmp(&t.nodes[1].addr, &nodes[1].addr, sizeof(nodes[1].addr)));
+	run_step_free(&t);
+	for (size_t n = 0; n < len; n++) {
+		uint8_t *cut = exact(buf, n);
+
+		in = (struct storm_in) { cut, cut + n, false };
+		must(!run_step_get(&in, &t) && !t.cpus && !t.nodes);
+		free(cut);
+	}
+	buf[11]--; /* a head's host that is none of these */
+	in = (struct storm_in) { buf, buf + len, false };
+	must(!run_step_get(&in, &t));
+}
+END_TEST
+
 /* Frames in pieces of any length, also long ones, come whole and in order. */
 START_TEST(test_frames)
 {
@@ -538,6 +577,7 @@ int main(void)
 	tcase_add_test(b, test_what);
 	tcase_add_loop_test(b, test_what_hostile, 0, unit_runs(5));
 	tcase_add_test(b, test_start);
+	tcase_add_test(b, test_step);
 	tcase_add_loop_test(b, test_frames, 0, unit_runs(20));
 	tcase_add_test(b, test_frame_too_long);
 	suite_add_tcase(s, b);

@@ -1,0 +1,21 @@
+/*
+ * keeper.h - the keeper of a job's launchers: the parent of their srun.  A step ends with
+ * the srun that started it, so its parent must be outside of the step, and stay.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_KEEPER_H
+#define STORM_KEEPER_H
+
+/*
+ * Start the launchers, tell the head where they are, and stay until their step or the
+ * head ends.  socket: where clients look for the head.  To the descriptor `tell` goes
+ * KEEPER_READY once clients are served, or why they are not.  The exit status.
+ */
+int keeper_serve(const char *socket, int tell);
+
+#define KEEPER_READY "ready\n"
+/* As the socket's path for launchers: the head is not to be their child. */
+#define KEEPER_NO_HEAD "-"
+
+#endif
