@@ -490,6 +490,16 @@ static void head_signal(const struct conn *c, uint8_t sig)
 		head_cast_kill(run, sig);
 }
 
+/* A launcher sends no output before it has had one. */
+static void head_say_taken(struct conn *c)
+{
+	uint8_t taken[8];
+	struct storm_out o = { taken, taken + sizeof(taken), false };
+
+	storm_put64(&o, c->taken);
+	conn_put(c, RUN_TAKEN, taken, sizeof(taken));
+}
+
 /* Is it a launcher of this head's life, and this user's? */
 static void head_prove(struct conn *c, struct storm_in *body)
 {
@@ -518,6 +528,7 @@ static void head_prove(struct conn *c, struct storm_in *body)
 		conn_close(c);
 	} else {
 		c->kind = CONN_INLET;
+		head_say_taken(c);
 	}
 	free(what);
 }
@@ -526,8 +537,6 @@ static void head_output(struct conn *c, const struct storm_in *body)
 {
 	struct conn *to = head_client(c->run);
 	size_t len = (size_t) (body->end - body->p);
-	uint8_t taken[8];
-	struct storm_out o = { taken, taken + sizeof(taken), false };
 
 	if (len < 2 || (body->p[0] != 1 && body->p[0] != 2)) {
 		conn_close(c);
@@ -537,8 +546,7 @@ static void head_output(struct conn *c, const struct storm_in *body)
 	if (to)
 		conn_put(to, RUN_OUTPUT, body->p, len);
 	c->taken += len - 1;
-	storm_put64(&o, c->taken);
-	conn_put(c, RUN_TAKEN, taken, sizeof(taken));
+	head_say_taken(c);
 }
 
 /* Is this frame one that may come now? */

@@ -57,8 +57,8 @@ struct local_task {
 	struct launched *run;
 	uint32_t id;
 	pid_t pid;
-	int pipe[2]; /* its output; -1: none, or it is read to its end */
-	bool ended;
+	int pipe[2];	   /* its output; -1: none, or it is read to its end */
+	bool ended, wrote; /* to the relay */
 	uint32_t code;
 };
 
@@ -169,6 +169,8 @@ static void launcher_task_close(struct local_task *t)
  * the pipe are not waited for. */
 static void launcher_task_read(struct local_task *t)
 {
+	uint64_t before = relay_sent(t->run->relay);
+
 	for (int k = 0; k < 2; k++) {
 		if (t->pipe[k] < 0 || !relay_has_room(t->run->relay))
 			continue;
@@ -179,6 +181,7 @@ static void launcher_task_read(struct local_task *t)
 		close(t->pipe[k]);
 		t->pipe[k] = -1;
 	}
+	t->wrote |= relay_sent(t->run->relay) > before;
 }
 
 /* Report the tasks that have ended and whose output the client has. */
@@ -197,6 +200,10 @@ static void launcher_tasks_report(void)
 			at = &t->next;
 			continue;
 		}
+		/* whatever it was, output that is missing is worse */
+		if (t->wrote && relay_failed(run->relay))
+			t->code = run_code(RUN_OUTPUT_LOST,
+					   relay_failed(run->relay));
 		launcher_report(t->id, t->code);
 		*at = t->next;
 		free(t);
@@ -559,16 +566,17 @@ static void launcher_turn(struct launcher_polls *l)
 		launcher_files_receive();
 	if (l->p[1].revents)
 		launcher_signals();
+	for (struct local_task *t = launcher.tasks; t; t = t->next)
+		if (t->run->relay)
+			launcher_task_read(t);
 	for (struct launched *run = launcher.runs; run; run = run->next) {
 		short events;
 		int fd = run->relay ? relay_fd(run->relay, &events) : -1;
 
-		if (fd >= 0)
-			relay_serve(run->relay, launcher_came(l, fd));
+		if (run->relay)
+			relay_serve(run->relay,
+				    fd < 0 ? 0 : launcher_came(l, fd));
 	}
-	for (struct local_task *t = launcher.tasks; t; t = t->next)
-		if (t->run->relay)
-			launcher_task_read(t);
 	launcher_tasks_report();
 }
 

@@ -13,15 +13,25 @@
 #include <unistd.h>
 
 #include "relay.h"
+#include "src/libstorm/base/clock.h"
 #include "src/libstorm/wire/credential.h"
 
 #define ROOM (128u << 10) /* bytes that wait to be sent */
 #define PIECE (16u << 10)
+/* A head that has too many strangers, or a munged that is started again, serves
+ * later. */
+#define TRIES 10
+#define TRY_AGAIN (1 * STORM_SEC)
 
 struct relay {
 	const struct run_start *start;
-	int fd; /* -1: not opened, or failed */
-	bool failed;
+	int fd;	     /* -1: not opened, or failed */
+	int failed;  /* errno, or 0 */
+	bool proven; /* the head has seen the proof: output may be sent */
+	uint32_t tries;
+	uint64_t again_at;
+	char *proof; /* a frame */
+	size_t proof_at, proof_len;
 	uint8_t *out; /* [at, have) is to be sent */
 	size_t at, have;
 	uint64_t sent, taken;
@@ -56,18 +66,26 @@ void relay_destroy(struct relay *r)
 		return;
 	relay_close(r);
 	run_reader_fini(&r->in);
+	free(r->proof);
 	free(r->out);
 	free(r);
 }
 
+/* Nothing is lost yet if the head has not seen the proof. */
 static void relay_fail(struct relay *r, const char *what)
 {
-	if (!r->failed)
-		storm_log(STORM_LOG_ERROR, "output of run %llu is lost: %s: %m",
-			  (unsigned long long) r->start->number, what);
-	r->failed = true;
-	r->at = r->have = 0;
+	int why = errno;
+
 	relay_close(r);
+	run_reader_fini(&r->in);
+	if (!r->proven && ++r->tries < TRIES) {
+		r->again_at = storm_now() + TRY_AGAIN;
+		return;
+	}
+	storm_log(STORM_LOG_ERROR, "output of run %llu is lost: %s: %s",
+		  (unsigned long long) r->start->number, what, strerror(why));
+	r->failed = why ? why : EIO;
+	r->at = r->have = 0;
 }
 
 static void relay_put(struct relay *r, enum run_kind kind, const void *buf,
@@ -78,25 +96,33 @@ static void relay_put(struct relay *r, enum run_kind kind, const void *buf,
 	r->have += RUN_FRAME_HEADER + len;
 }
 
-/* The first frame names the user, who else may not send, and the run. */
-static bool relay_put_proof(struct relay *r)
+/* The first frame names the user, who else may not send, and the run.  A credential
+ * serves once. */
+static bool relay_make_proof(struct relay *r)
 {
 	uint8_t what[8 + RUN_LIFE];
 	struct storm_out o = { what, what + sizeof(what), false };
 	char *cred;
+	size_t len;
 
 	storm_put64(&o, r->start->number);
 	storm_put(&o, r->start->life, RUN_LIFE);
-	if (storm_credential_encode(geteuid(), what, sizeof(what), &cred))
-		return false;
-	if (strlen(cred) + 1 > ROOM / 2) {
-		free(cred);
-		errno = EMSGSIZE;
+	free(r->proof);
+	r->proof = NULL;
+	if (storm_credential_encode(geteuid(), what, sizeof(what), &cred)) {
+		errno = ENOKEY;
 		return false;
 	}
-	relay_put(r, RUN_PROOF, cred, strlen(cred) + 1);
+	len = strlen(cred) + 1;
+	r->proof_at = 0;
+	r->proof_len = RUN_FRAME_HEADER + len;
+	r->proof = malloc(r->proof_len);
+	if (r->proof) {
+		run_frame_head((uint8_t *) r->proof, RUN_PROOF, len);
+		memcpy(r->proof + RUN_FRAME_HEADER, cred, len);
+	}
 	free(cred);
-	return true;
+	return r->proof != NULL;
 }
 
 static void relay_open(struct relay *r)
@@ -115,7 +141,7 @@ static void relay_open(struct relay *r)
 	if (connect(r->fd, (struct sockaddr *) &sin, sizeof(sin)) &&
 	    errno != EINPROGRESS)
 		relay_fail(r, "the head cannot be reached");
-	else if (!relay_put_proof(r))
+	else if (!relay_make_proof(r))
 		relay_fail(r, "MUNGE");
 }
 
@@ -136,12 +162,9 @@ bool relay_read(struct relay *r, int pipe, uint8_t fd)
 			continue;
 		if (n <= 0)
 			return false;
-		if (r->fd < 0 && !r->failed)
-			relay_open(r);
-		if (r->failed)
-			continue;
-		relay_put(r, RUN_OUTPUT, piece, 1 + (size_t) n);
 		r->sent += (uint64_t) n;
+		if (!r->failed)
+			relay_put(r, RUN_OUTPUT, piece, 1 + (size_t) n);
 	}
 	return true;
 }
@@ -156,30 +179,45 @@ bool relay_has_taken(const struct relay *r, uint64_t sent)
 	return r->failed || r->taken >= sent;
 }
 
+int relay_failed(const struct relay *r)
+{
+	return r->failed;
+}
+
 int relay_fd(const struct relay *r, short *events)
 {
 	*events = POLLIN;
-	if (r->have > r->at)
+	if (r->proof_at < r->proof_len || (r->proven && r->have > r->at))
 		*events |= POLLOUT;
 	return r->fd;
 }
 
-static void relay_write(struct relay *r)
+/* False: no more can be sent now. */
+static bool relay_write(struct relay *r, const void *buf, size_t *at,
+			size_t end)
 {
-	while (r->at < r->have) {
-		ssize_t n = send(r->fd, r->out + r->at, r->have - r->at,
+	while (*at < end) {
+		ssize_t n = send(r->fd, (const char *) buf + *at, end - *at,
 				 MSG_NOSIGNAL);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN)
-			break;
+			return false;
 		if (n < 0) {
 			relay_fail(r, "to the head");
-			return;
+			return false;
 		}
-		r->at += (size_t) n;
+		*at += (size_t) n;
 	}
+	return true;
+}
+
+static void relay_write_all(struct relay *r)
+{
+	if (!relay_write(r, r->proof, &r->proof_at, r->proof_len) || !r->proven)
+		return;
+	relay_write(r, r->out, &r->at, r->have);
 	memmove(r->out, r->out + r->at, r->have - r->at);
 	r->have -= r->at;
 	r->at = 0;
@@ -203,14 +241,18 @@ static void relay_receive(struct relay *r)
 	}
 	r->in.have += (size_t) n;
 	while (run_reader_next(&r->in, &kind, &body) > 0)
-		if (kind == RUN_TAKEN)
+		if (kind == RUN_TAKEN) {
+			r->proven = true;
 			r->taken = storm_get64(&body);
+		}
 }
 
 void relay_serve(struct relay *r, short events)
 {
+	if (r->fd < 0 && !r->failed && r->have && storm_now() >= r->again_at)
+		relay_open(r);
 	if (r->fd >= 0 && events & (POLLIN | POLLHUP | POLLERR))
 		relay_receive(r);
 	if (r->fd >= 0 && events & POLLOUT)
-		relay_write(r);
+		relay_write_all(r);
 }

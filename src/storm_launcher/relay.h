@@ -24,11 +24,15 @@ void relay_destroy(struct relay *r);
 bool relay_read(struct relay *r, int pipe, uint8_t fd);
 /* May more be read? */
 bool relay_has_room(const struct relay *r);
-/* Bytes of OUTPUT so far, and those that the head has passed on. */
+/* Bytes of OUTPUT so far, and has the head got so many, or are they lost? */
 uint64_t relay_sent(const struct relay *r);
 bool relay_has_taken(const struct relay *r, uint64_t sent);
 
-/* For poll(2): -1, or its descriptor with the events to wait for; then what came. */
+/* An errno, once output is lost; else 0. */
+int relay_failed(const struct relay *r);
+
+/* For poll(2): -1, or its descriptor with the events to wait for; then what came.
+ * Call the second one in each turn: it opens the connection. */
 int relay_fd(const struct relay *r, short *events);
 void relay_serve(struct relay *r, short events);
 

@@ -277,6 +277,8 @@ int run_code_status(uint32_t code)
 
 	if (!run_code_read(code, &cause, &value))
 		return 1;
+	if (cause == RUN_OUTPUT_LOST)
+		return 1;
 	if (cause == RUN_SIGNALED)
 		return 128 + (value & 0x7f);
 	return value & 0xff;

@@ -117,6 +117,7 @@ enum run_cause {
 	RUN_NOT_STARTED, /* this errno: the program */
 	RUN_NO_CWD,	 /* this errno: the directory */
 	RUN_NO_START,	 /* this errno: all else before the program */
+	RUN_OUTPUT_LOST, /* this errno: some of its output did not come */
 	RUN_CAUSES
 };
 uint32_t run_code(enum run_cause cause, int value);

@@ -525,6 +525,8 @@ static void run_line_cause(struct run_line *l, uint32_t code,
 	else if (cause == RUN_NO_CWD)
 		run_line_add(l, "cannot change to directory %s: %s", cwd,
 			     strerror(value));
+	else if (cause == RUN_OUTPUT_LOST)
+		run_line_add(l, "output is lost: %s", strerror(value));
 	else
 		run_line_add(l, "cannot start a task: %s", strerror(value));
 }

@@ -183,6 +183,28 @@ storm run -N4 hostname >/dev/full 2>err; echo $?
     assert out[6:] == ["4", "0", "0"] or out[6:] == ["4", "0", "1"], out
 
 
+def test_output_lost(lab):
+    """A node whose output does not come fails the run, and is named."""
+    one = begin(lab, """
+storm run true; touch ready; until [ -e go ]; do sleep 0.05; done
+storm run -N4 hostname; echo code $?
+storm run -N4 true; echo quiet $?; until [ -e end ]; do sleep 0.05; done
+""")
+    until((one.dir / "ready").exists, lambda: "the launchers: " + one.log())
+    lab.lab.end("n3", "munged")
+    try:
+        (one.dir / "go").touch()
+        said(one, "quiet 0")
+    finally:
+        lab.lab.restart("n3", "munged")
+        (one.dir / "end").touch()
+    one.finish()
+    out = STARTED.sub("", one.log()).split("\n")
+    assert sorted(filter(None, out)) == [
+        "code 1", "n1", "n2", "n4", "quiet 0",
+        "storm run: error: n3: task 2: output is lost: Required key not available"]
+
+
 def test_bad_programs(lab):
     """One line, with the nodes."""
     out = batch(lab, """

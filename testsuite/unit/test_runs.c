@@ -210,6 +210,16 @@ START_TEST(test_codes)
 	must(strstr(said, "task 6: cannot change to directory /dir: No such"));
 	must(strstr(said, "task 7: Segmentation fault (core dumped)"));
 	runs_fini(&r);
+	must(!runs_init(&r, 2, cpus));
+	run = add(&r, 2, 2);
+	runs_begin(&r);
+	report(&r, 0, 0, 0);
+	report(&r, run_code(RUN_OUTPUT_LOST, 111), 1, 1);
+	must(runs_over(&r) == run && run_status(run) == 1);
+	ck_assert_str_eq(
+		told(run),
+		"error: n2: task 1: output is lost: Connection refused\n");
+	runs_fini(&r);
 	/* a code that no launcher has made */
 	must(run_code_status(0xff0000) == 1);
 }
