@@ -128,6 +128,15 @@ uint64_t nodes_now(void)
 	return sim ? storm_sim_now(sim) : storm_now();
 }
 
+uint64_t nodes_sent(void)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; sim && i < NODES; i++)
+		n += storm_sim_traffic(sim, i)->tx_control.datagrams;
+	return n;
+}
+
 void nodes_pass(uint64_t ns)
 {
 	if (sim)

@@ -61,6 +61,8 @@ void nodes_start(uint32_t i); /* again, after storm_node_destroy() */
 uint64_t nodes_now(void);
 void nodes_pass(uint64_t ns);
 void nodes_seed(int seed);
+/* The datagrams of all nodes so far, in the simulator; elsewhere 0. */
+uint64_t nodes_sent(void);
 
 storm_domain_t *nodes_domain(void); /* not opened */
 void nodes_open(void);		    /* domain, and member of all nodes */

@@ -665,6 +665,53 @@ START_TEST(test_hold)
 }
 END_TEST
 
+/* What nodes send in a domain in which nothing happens. */
+static uint64_t quiet_datagrams(void)
+{
+	uint64_t before = nodes_sent();
+
+	nodes_pass(5 * STORM_SEC);
+	return nodes_sent() - before;
+}
+
+/* Ids that the owner lets go of before it has acknowledged them: nodes further down
+ * the tree do not ask for that again and again. */
+START_TEST(test_forgotten_is_quiet)
+{
+	struct storm_domain_conf conf = {
+		.nodes = list,
+		.count = NODES,
+		.set = set,
+		.on_report = on_one_report,
+	};
+	bool exact = world == WORLD_SIM;
+	uint64_t quiet;
+	int err;
+
+	nodes_seed(_i);
+	domain = storm_domain_create(&conf, &err);
+	must(domain && !storm_domain_open(domain) &&
+	     !storm_domain_wait_open(domain, NULL));
+	for (uint32_t i = 0; i < NODES; i++) {
+		member[i] = storm_node_accept(host[i], true, PATIENCE);
+		must(member[i] && !storm_member_hold(member[i], STORM_MS / 2));
+	}
+	nodes_pass(exact ? 10 * STORM_SEC : STORM_MS);
+	quiet = exact ? quiet_datagrams() : 0;
+	for (uint32_t id = 0; id < 3; id++) {
+		one_report_takes(NODES - 1, id);
+		must(!storm_domain_forget(domain, 1, id + 1));
+		/* as with a run: only some nodes hear of it */
+		must(!storm_member_forget(member[1], 1, id + 1));
+	}
+	nodes_pass(exact ? 10 * STORM_SEC : STORM_MS);
+	if (exact)
+		ck_assert_uint_le(quiet_datagrams(), quiet + 5);
+	storm_domain_destroy(domain);
+	domain = NULL;
+}
+END_TEST
+
 /* ------------------------------------------------------------------- failures --- */
 
 static uint32_t lost, blamed;
@@ -1122,6 +1169,7 @@ static void world_case(Suite *s, const char *name, void (*setup)(void), int n)
 	add(t, test_heartbeat_of_the_dead, 0, seeds(NODES));
 	add(t, test_reports, 0, unit_runs(n));
 	add(t, test_hold, 0, seeds(n));
+	add(t, test_forgotten_is_quiet, 0, seeds(n));
 	add(t, test_node_dies, 0, seeds(3 * n));
 	add(t, test_owner_ends, 0, seeds(4 * n));
 	add(t, test_take_over, 0, seeds(4 * n));

@@ -152,6 +152,17 @@ static void owner_report_ack_body(struct storm_owner *o, const uint8_t *body,
 		owner_cast_body(o, 0, body, len);
 }
 
+/* All that it has of a kind, and had: nodes may wait for what it let go of. */
+static void owner_report_had(const struct owner_reports *r, uint8_t kind,
+			     struct storm_idset *ids)
+{
+	uint32_t floor = r->got.floor[kind];
+
+	storm_reports_of(&r->got, kind, ids);
+	if (floor) /* without memory the next acknowledgement says it */
+		storm_idset_add(ids, 0, floor - 1);
+}
+
 static void owner_report_ack_all(struct storm_owner *o, bool relay)
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
@@ -162,7 +173,7 @@ static void owner_report_ack_all(struct storm_owner *o, bool relay)
 
 		if (!(o->reports.acks >> kind & 1))
 			continue;
-		storm_reports_of(&o->reports.got, kind, &ids);
+		owner_report_had(&o->reports, kind, &ids);
 		/* every part is good by itself */
 		for (uint32_t at = 0; at < ids.count; at += most) {
 			uint32_t n = storm_min(ids.count - at, most);
