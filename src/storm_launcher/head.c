@@ -275,6 +275,7 @@ static bool head_cast_start(struct user_run *run, struct conn *c)
 		.first = run->first,
 		.tasks = run->tasks,
 		.nodes = run->nodes, /* its memory stays the run's */
+		.rank = run->rank,
 		.floor = runs_floor(&head.runs),
 		.local = STORM_NO_NODE,
 		.relay = head.relay,

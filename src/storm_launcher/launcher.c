@@ -144,7 +144,7 @@ static void launcher_run_drop(struct launched *run)
 			close(run->fd[k]);
 	relay_destroy(run->relay);
 	run_what_free(&run->what);
-	storm_idset_clear(&run->start.nodes);
+	run_start_free(&run->start);
 	free(run->msg);
 	free(run);
 }
@@ -381,7 +381,7 @@ static bool launcher_run_files(struct launched *run, uint32_t first, uint32_t n)
 static void launcher_begin(struct storm_in *in, uint8_t *msg)
 {
 	struct launched *run = calloc(1, sizeof(*run));
-	uint32_t nodes, first, n;
+	uint32_t first, n;
 
 	if (!run || !run_start_get(in, &run->start)) {
 		storm_log(STORM_LOG_ERROR, "a run cannot be read");
@@ -394,7 +394,6 @@ static void launcher_begin(struct storm_in *in, uint8_t *msg)
 	run->fd[0] = run->fd[1] = -1;
 	run->next = launcher.runs;
 	launcher.runs = run;
-	nodes = (uint32_t) storm_idset_size(&run->start.nodes);
 	run->form = (struct task_form) {
 		.what = &run->what,
 		.start = &run->start,
@@ -407,8 +406,8 @@ static void launcher_begin(struct storm_in *in, uint8_t *msg)
 		launcher_run_drop(run);
 		return;
 	}
-	first = run_rank(run->start.tasks, nodes, run->form.nth);
-	n = run_share(run->start.tasks, nodes, run->form.nth);
+	first = run->start.rank[run->form.nth];
+	n = run->start.rank[run->form.nth + 1] - first;
 	run->tasks = n;
 	if (!run_what_get(in, &run->what)) {
 		launcher_report_all(run, first, n,

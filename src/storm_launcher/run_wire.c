@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "run_wire.h"
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/minmax.h"
 
 #define PIECE 16384 /* a reader's room */
 #define CODE_SHIFT 16
@@ -130,22 +132,68 @@ bool run_ask_get(struct storm_in *i, struct run_ask *a)
 
 /* -------------------------------------------------------------- the start --- */
 
+/* Nodes that follow each other and have as many tasks as the kth. */
+static uint32_t run_alike(const uint32_t *rank, uint32_t nodes, uint32_t k)
+{
+	uint32_t n = 1;
+
+	while (k + n < nodes &&
+	       rank[k + n + 1] - rank[k + n] == rank[k + 1] - rank[k])
+		n++;
+	return n;
+}
+
 size_t run_start_len(const struct run_start *s)
 {
-	return 8 + 4 + 4 + 4 + storm_set_len(&s->nodes) + 4 + STORM_ADDR_LEN +
-	       2 + RUN_LIFE;
+	uint32_t nodes = (uint32_t) storm_idset_size(&s->nodes);
+	size_t n = 8 + 4 + 4 + 4 + storm_set_len(&s->nodes) + 4 +
+		   STORM_ADDR_LEN + 2 + RUN_LIFE;
+
+	for (uint32_t k = 0; k < nodes; k += run_alike(s->rank, nodes, k))
+		n += 4 + 4;
+	return n;
 }
 
 void run_start_put(struct storm_out *o, const struct run_start *s)
 {
+	uint32_t nodes = (uint32_t) storm_idset_size(&s->nodes), n;
+
 	storm_put64(o, s->number);
 	storm_put32(o, s->first);
 	storm_put32(o, s->tasks);
 	storm_put32(o, s->floor);
 	storm_put_set(o, &s->nodes);
+	for (uint32_t k = 0; k < nodes; k += n) {
+		n = run_alike(s->rank, nodes, k);
+		storm_put32(o, n);
+		storm_put32(o, s->rank[k + 1] - s->rank[k]);
+	}
 	storm_put32(o, s->local);
 	storm_put_addr(o, &s->relay);
 	storm_put(o, s->life, RUN_LIFE);
+}
+
+static uint32_t *run_get_layout(struct storm_in *i, uint32_t nodes,
+				uint32_t tasks)
+{
+	uint32_t *rank = malloc(((size_t) nodes + 1) * sizeof(*rank));
+	uint32_t at = 0;
+
+	if (rank)
+		rank[0] = 0;
+	while (rank && at < nodes) {
+		uint32_t n = storm_get32(i), each = storm_get32(i);
+
+		if (!n || !each || n > nodes - at ||
+		    (uint64_t) n * each > tasks - rank[at])
+			break;
+		for (; n; n--, at++)
+			rank[at + 1] = rank[at] + each;
+	}
+	if (rank && at == nodes && rank[at] == tasks)
+		return rank;
+	free(rank);
+	return NULL;
 }
 
 bool run_start_get(struct storm_in *i, struct run_start *s)
@@ -158,16 +206,25 @@ bool run_start_get(struct storm_in *i, struct run_start *s)
 	s->tasks = storm_get32(i);
 	s->floor = storm_get32(i);
 	storm_get_set(i, &s->nodes, STORM_NODES_MAX - 1);
+	s->rank = run_get_layout(i, (uint32_t) storm_idset_size(&s->nodes),
+				 s->tasks);
 	s->local = storm_get32(i);
 	storm_get_addr(i, &s->relay);
 	life = storm_get(i, RUN_LIFE);
 	if (life)
 		memcpy(s->life, life, RUN_LIFE);
-	if (!i->bad && s->nodes.count && s->tasks &&
+	if (!i->bad && s->nodes.count && s->rank &&
 	    s->tasks < UINT32_MAX - s->first)
 		return true;
-	storm_idset_clear(&s->nodes);
+	run_start_free(s);
 	return false;
+}
+
+void run_start_free(struct run_start *s)
+{
+	storm_idset_clear(&s->nodes);
+	free((uint32_t *) s->rank);
+	s->rank = NULL;
 }
 
 /* --------------------------------------------------------------- the step --- */
@@ -228,16 +285,46 @@ void run_step_free(struct run_step *s)
 
 /* ----------------------------------------------------------------- layout --- */
 
-uint32_t run_share(uint32_t tasks, uint32_t nodes, uint32_t nth)
+/* The tasks that have a place if no node gets more than this. */
+static uint64_t run_fill(const uint32_t *cpus, uint32_t nodes, uint32_t most)
 {
-	return tasks / nodes + (nth < tasks % nodes);
+	uint64_t n = 0;
+
+	for (uint32_t k = 0; k < nodes; k++)
+		n += storm_min(cpus[k], most);
+	return n;
 }
 
-uint32_t run_rank(uint32_t tasks, uint32_t nodes, uint32_t nth)
+uint32_t *run_layout(const uint32_t *cpus, uint32_t nodes, uint32_t tasks)
 {
-	uint32_t more = tasks % nodes;
+	uint32_t low = 1, high = tasks, *rank;
+	uint64_t more;
 
-	return nth * (tasks / nodes) + (nth < more ? nth : more);
+	if (run_fill(cpus, nodes, 1) < nodes || tasks < nodes ||
+	    run_fill(cpus, nodes, tasks) < tasks)
+		return NULL;
+	rank = malloc(((size_t) nodes + 1) * sizeof(*rank));
+	if (!rank)
+		return NULL;
+	/* the turns that give all nodes a task that can have one */
+	while (low < high) {
+		uint32_t mid = low + (high - low + 1) / 2;
+
+		if (run_fill(cpus, nodes, mid) <= tasks)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	more = tasks - run_fill(cpus, nodes, low);
+	rank[0] = 0;
+	for (uint32_t k = 0; k < nodes; k++) {
+		bool one = more && cpus[k] > low;
+
+		rank[k + 1] =
+			rank[k] + (uint32_t) storm_min(cpus[k], low) + one;
+		more -= one;
+	}
+	return rank;
 }
 
 uint32_t run_place(const struct storm_idset *nodes, uint32_t node)

@@ -77,16 +77,20 @@ struct run_start {
 	uint64_t number;
 	uint32_t first; /* id of rank 0; that of rank 1 is the next one */
 	uint32_t tasks;
-	uint32_t floor;		  /* ids below are of runs that are over */
-	struct storm_idset nodes; /* the caller clears it */
-	uint32_t local; /* the node that has the client's descriptors */
+	uint32_t floor; /* ids below are of runs that are over */
+	struct storm_idset nodes;
+	const uint32_t *rank; /* run_layout()'s, for these nodes */
+	uint32_t local;	      /* the node that has the client's descriptors */
 	struct storm_addr relay; /* where output of others goes */
 	uint8_t life[RUN_LIFE];
 };
 
 size_t run_start_len(const struct run_start *s);
 void run_start_put(struct storm_out *o, const struct run_start *s);
+/* run_start_free() frees what it makes.  False: it is malformed, or there is no
+ * memory; nothing needs to be freed. */
 bool run_start_get(struct storm_in *i, struct run_start *s);
+void run_start_free(struct run_start *s);
 
 /* The launchers' step, as the keeper tells it to the head. */
 struct run_step {
@@ -103,10 +107,13 @@ void run_step_put(struct storm_out *o, const struct run_step *s);
 bool run_step_get(struct storm_in *i, struct run_step *s);
 void run_step_free(struct run_step *s);
 
-/* The tasks of the nth of so many nodes: evenly, the first ones have one more. */
-uint32_t run_share(uint32_t tasks, uint32_t nodes, uint32_t nth);
-/* The rank of the first of them. */
-uint32_t run_rank(uint32_t tasks, uint32_t nodes, uint32_t nth);
+/*
+ * As srun does it: each node in turn gets a task, if it has a CPU left, until all are
+ * given; ranks go from node to node.  The rank of the first task of each node, and at
+ * the end the number of tasks, which the caller frees.  NULL: the CPUs are too few, or a
+ * node has none, or there is no memory.
+ */
+uint32_t *run_layout(const uint32_t *cpus, uint32_t nodes, uint32_t tasks);
 /* The place of a node in a set of nodes, or UINT32_MAX. */
 uint32_t run_place(const struct storm_idset *nodes, uint32_t node);
 

@@ -42,6 +42,7 @@ static void runs_free(struct user_run *run)
 	storm_idset_clear(&run->done);
 	storm_idset_clear(&run->freed);
 	storm_idset_clear(&run->lost);
+	free(run->rank);
 	free(run);
 }
 
@@ -100,22 +101,89 @@ bool runs_cpus_read(const char *text, uint32_t nodes, uint32_t *cpus)
 
 /* ------------------------------------------------------------- where it runs --- */
 
-/* Nodes for it, of what `have` says of each; false: there are too few.  A node
- * further back has no more tasks than one before. */
-static bool runs_place(const struct runs *r, const struct user_run *run,
-		       const uint32_t *have, struct storm_idset *out)
+static int runs_by_cpus(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* What a node must have to be among those with the most; *ties: how many of those
+ * that have just this. */
+static bool runs_least(const uint32_t *have, uint32_t nodes, uint32_t want,
+		       uint32_t *least, uint32_t *ties)
+{
+	uint32_t *sorted = malloc(nodes * sizeof(*sorted));
+
+	if (!sorted)
+		return false;
+	memcpy(sorted, have, nodes * sizeof(*sorted));
+	qsort(sorted, nodes, sizeof(*sorted), runs_by_cpus);
+	*least = sorted[want - 1];
+	for (*ties = 0; *ties < want && sorted[want - 1 - *ties] == *least;)
+		++*ties;
+	free(sorted);
+	return true;
+}
+
+/* Take nodes with so many CPUs, as they follow each other.  How many CPUs they have;
+ * 0: there are too few nodes. */
+static uint64_t runs_choose(const struct runs *r, const struct user_run *run,
+			    const uint32_t *have, uint32_t least, uint32_t ties,
+			    struct storm_idset *out)
 {
 	uint32_t chosen = 0;
+	uint64_t sum = 0;
 
 	for (uint32_t n = 0; n < r->nodes && chosen < run->want_nodes; n++) {
-		if (have[n] < run_share(run->tasks, run->want_nodes, chosen) ||
+		if (have[n] < least || (have[n] == least && !ties) ||
 		    storm_idset_has(&r->lost, n))
 			continue;
+		ties -= have[n] == least;
 		if (storm_idset_add(out, n, n))
-			return false;
+			return 0;
 		chosen++;
+		sum += have[n];
 	}
-	return chosen == run->want_nodes;
+	return chosen == run->want_nodes ? sum : 0;
+}
+
+static uint32_t *runs_layout(const struct user_run *run, const uint32_t *have,
+			     const struct storm_idset *nodes)
+{
+	uint32_t *cpus = malloc(run->want_nodes * sizeof(*cpus)), n = 0, *rank;
+
+	if (!cpus)
+		return NULL;
+	for (uint32_t k = 0; k < nodes->count; k++)
+		for (uint32_t i = nodes->r[k].first; i <= nodes->r[k].last; i++)
+			cpus[n++] = have[i];
+	rank = run_layout(cpus, n, run->tasks);
+	free(cpus);
+	return rank;
+}
+
+/* Nodes for it, of what `have` says of each: the first ones, or if these have too few
+ * CPUs those with the most.  NULL: there are too few. */
+static uint32_t *runs_place(const struct runs *r, const struct user_run *run,
+			    const uint32_t *have, struct storm_idset *out)
+{
+	uint32_t least, ties;
+
+	if (runs_choose(r, run, have, 1, r->nodes, out) >= run->tasks)
+		return runs_layout(run, have, out);
+	storm_idset_clear(out);
+	if (!runs_least(have, r->nodes, run->want_nodes, &least, &ties) ||
+	    !least)
+		return NULL;
+	if (runs_choose(r, run, have, least, ties, out) >= run->tasks)
+		return runs_layout(run, have, out);
+	return NULL;
+}
+
+static uint32_t run_tasks_on(const struct user_run *run, uint32_t nth)
+{
+	return run->rank[nth + 1] - run->rank[nth];
 }
 
 /* Take its CPUs from the nodes, or give those of one back. */
@@ -126,8 +194,7 @@ static void runs_take(struct runs *r, const struct user_run *run)
 	for (uint32_t k = 0; k < run->nodes.count; k++)
 		for (uint32_t n = run->nodes.r[k].first;
 		     n <= run->nodes.r[k].last; n++)
-			r->free[n] -=
-				run_share(run->tasks, run->want_nodes, nth++);
+			r->free[n] -= run_tasks_on(run, nth++);
 }
 
 static void runs_give_node(struct runs *r, struct user_run *run, uint32_t node,
@@ -137,14 +204,12 @@ static void runs_give_node(struct runs *r, struct user_run *run, uint32_t node,
 		return;
 	/* without memory the end of the run gives it back */
 	if (!storm_idset_add(&run->freed, node, node))
-		r->free[node] += run_share(run->tasks, run->want_nodes, nth);
+		r->free[node] += run_tasks_on(run, nth);
 }
 
 static bool runs_node_done(const struct user_run *run, uint32_t nth)
 {
-	uint32_t n = run_share(run->tasks, run->want_nodes, nth);
-	uint32_t first = run_rank(run->tasks, run->want_nodes, nth);
-	struct storm_range ranks = { first, first + n - 1 };
+	struct storm_range ranks = { run->rank[nth], run->rank[nth + 1] - 1 };
 	const struct storm_idset s = { &ranks, 1, 1 };
 
 	return storm_idset_covers(&run->done, &s);
@@ -176,22 +241,23 @@ static bool runs_can_ever(const struct runs *r, const struct user_run *run,
 			  char *why, size_t size)
 {
 	struct storm_idset nodes = { 0 };
-	bool can;
+	uint32_t *rank;
 
 	if (run->want_nodes > r->nodes) {
 		snprintf(why, size, "%u nodes are asked for, the job has %u",
 			 run->want_nodes, r->nodes);
 		return false;
 	}
-	can = runs_place(r, run, r->cpus, &nodes);
+	rank = runs_place(r, run, r->cpus, &nodes);
 	storm_idset_clear(&nodes);
-	if (!can)
+	free(rank);
+	if (!rank)
 		snprintf(
 			why, size,
 			"%u tasks on %u nodes are asked for, the job has %llu CPUs on %u nodes",
 			run->tasks, run->want_nodes,
 			(unsigned long long) runs_cpus_all(r), r->nodes);
-	return can;
+	return rank != NULL;
 }
 
 struct user_run *runs_add(struct runs *r, uint32_t nodes, uint32_t tasks,
@@ -235,7 +301,8 @@ struct user_run *runs_begin(struct runs *r)
 		run = run->next;
 	if (!run || r->closing)
 		return NULL;
-	if (!runs_place(r, run, r->free, &run->nodes)) {
+	run->rank = runs_place(r, run, r->free, &run->nodes);
+	if (!run->rank) {
 		storm_idset_clear(&run->nodes);
 		return NULL;
 	}
@@ -322,15 +389,13 @@ static void run_must_die(struct user_run *run)
 
 static void run_lose(struct user_run *run, uint32_t node)
 {
-	uint32_t nth = run_place(&run->nodes, node), first, n;
+	uint32_t nth = run_place(&run->nodes, node);
 	struct storm_range ranks;
 	const struct storm_idset s = { &ranks, 1, 1 };
 
 	if (nth == UINT32_MAX || runs_node_done(run, nth))
 		return;
-	first = run_rank(run->tasks, run->want_nodes, nth);
-	n = run_share(run->tasks, run->want_nodes, nth);
-	ranks = (struct storm_range) { first, first + n - 1 };
+	ranks = (struct storm_range) { run->rank[nth], run->rank[nth + 1] - 1 };
 	run->failed = true;
 	run_must_die(run);
 	if (storm_idset_add(&run->lost, node, node) || !run_add_done(run, &s))
@@ -475,14 +540,10 @@ static void run_line_nodes(struct run_line *l, const struct user_run *run,
 	for (uint32_t k = 0; k < run->nodes.count; k++)
 		for (uint32_t n = run->nodes.r[k].first;
 		     n <= run->nodes.r[k].last; n++, nth++) {
-			uint32_t first =
-				run_rank(run->tasks, run->want_nodes, nth);
-			uint32_t count =
-				run_share(run->tasks, run->want_nodes, nth);
 			bool here = false;
 
-			for (uint32_t t = first; !here && t < first + count;
-			     t++)
+			for (uint32_t t = run->rank[nth];
+			     !here && t < run->rank[nth + 1]; t++)
 				here = storm_idset_has(ranks, t);
 			if (here && shown++ < NAMES_SHOWN)
 				run_line_add(l, "%s%s", shown > 1 ? "," : "",

@@ -35,6 +35,7 @@ struct user_run {
 	/* once it runs */
 	uint32_t first; /* id of rank 0 */
 	struct storm_idset nodes;
+	uint32_t *rank;		  /* run_layout() */
 	struct storm_idset done;  /* ranks that have ended or are lost */
 	struct storm_idset freed; /* nodes whose CPUs it gave back */
 	struct storm_idset lost;  /* nodes */

@@ -92,11 +92,10 @@ static void task_vars_all(struct task_vars *v, const struct task_form *f,
 {
 	const struct run_start *s = f->start;
 	uint32_t nodes = (uint32_t) storm_idset_size(&s->nodes);
-	uint32_t first = run_rank(s->tasks, nodes, f->nth);
+	uint32_t first = s->rank[f->nth];
 	char ranks[8192] = "";
 
-	task_ranks(ranks, sizeof(ranks), first,
-		   run_share(s->tasks, nodes, f->nth));
+	task_ranks(ranks, sizeof(ranks), first, s->rank[f->nth + 1] - first);
 	/* the child writes its number there */
 	task_var(v, PID_VARIABLE "%*s", PID_DIGITS, "");
 	task_var(v, "SLURM_PROCID=%u", first + local);

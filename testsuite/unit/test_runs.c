@@ -87,19 +87,63 @@ START_TEST(test_cpus)
 }
 END_TEST
 
+/* As dealing cards: each node in turn, if it has a CPU left. */
 START_TEST(test_layout)
 {
-	for (uint32_t tasks = 1; tasks < 40; tasks++)
-		for (uint32_t nodes = 1; nodes <= tasks; nodes++) {
-			uint32_t rank = 0;
+	struct rnd x = rnd_of(_i);
+	uint32_t cpus[12], dealt[12], sum = 0, nodes = 1 + below(&x, 12);
 
-			for (uint32_t k = 0; k < nodes; k++) {
-				must(run_rank(tasks, nodes, k) == rank);
-				must(run_share(tasks, nodes, k));
-				rank += run_share(tasks, nodes, k);
+	for (uint32_t k = 0; k < nodes; k++)
+		sum += cpus[k] = 1 + below(&x, 1 + below(&x, 9));
+	for (uint32_t tasks = 0; tasks <= sum + 2; tasks++) {
+		uint32_t *rank = run_layout(cpus, nodes, tasks);
+		uint32_t left = tasks, at = 0;
+
+		must(!rank == (tasks < nodes || tasks > sum));
+		memset(dealt, 0, sizeof(dealt));
+		for (uint32_t k = 0; rank && left; k = (k + 1) % nodes)
+			if (dealt[k] < cpus[k]) {
+				dealt[k]++;
+				left--;
 			}
-			must(rank == tasks);
+		for (uint32_t k = 0; rank && k < nodes; k++) {
+			must(rank[k] == at);
+			at += dealt[k];
 		}
+		must(!rank || rank[nodes] == tasks);
+		free(rank);
+	}
+	cpus[0] = 0;
+	must(!run_layout(cpus, nodes, nodes));
+}
+END_TEST
+
+/* A job whose nodes have unequal numbers of CPUs: all of them serve. */
+START_TEST(test_uneven)
+{
+	const uint32_t cpus[] = { 2, 1, 7 };
+	struct user_run *run;
+	struct runs r;
+
+	must(!runs_init(&r, 3, cpus));
+	run = add(&r, 0, 10);
+	must(runs_begin(&r) == run && run->rank[1] == 2 && run->rank[2] == 3);
+	must(!r.free[0] && !r.free[1] && !r.free[2]);
+	report(&r, run_code(RUN_EXITED, 1), 2, 2);
+	must(r.free[1] == 1 && !r.free[2]);
+	ck_assert_str_eq(told(run),
+			 "error: n2: task 2: Exited with exit code 1\n");
+	runs_lose(&r, 2);
+	report(&r, 0, 0, 1);
+	must(runs_over(&r) == run);
+	runs_drop(&r, run);
+	must(r.free[0] == 2 && r.free[1] == 1 && r.free[2] == 7);
+	runs_fini(&r);
+	/* the node with one CPU has come first, and does not fit */
+	must(!runs_init(&r, 3, (const uint32_t[]) { 1, 4, 4 }));
+	run = add(&r, 2, 8);
+	must(runs_begin(&r) == run && !storm_idset_has(&run->nodes, 0));
+	runs_fini(&r);
 }
 END_TEST
 
@@ -435,6 +479,7 @@ END_TEST
 
 START_TEST(test_start)
 {
+	const uint32_t rank[] = { 0, 2, 4, 6, 7, 9 };
 	struct run_start s = { .number = 7,
 			       .first = 100,
 			       .tasks = 9,
@@ -447,6 +492,7 @@ START_TEST(test_start)
 
 	s.nodes = set_of(3, 6);
 	must(!storm_idset_add(&s.nodes, 9, 9));
+	s.rank = rank;
 	must(!storm_addr_set(&s.relay, "10.0.0.1", 1234));
 	memset(s.life, 5, sizeof(s.life));
 	run_start_put(&o, &s);
@@ -459,7 +505,8 @@ START_TEST(test_start)
 	     t.life[15] == 5);
 	must(run_place(&t.nodes, 3) == 0 && run_place(&t.nodes, 9) == 4 &&
 	     run_place(&t.nodes, 7) == UINT32_MAX);
-	storm_idset_clear(&t.nodes);
+	must(!memcmp(t.rank, rank, sizeof(rank)));
+	run_start_free(&t);
 	for (size_t n = 0; n < len; n++) {
 		uint8_t *cut = exact(buf, n);
 
@@ -575,7 +622,8 @@ int main(void)
 	TCase *t = tcase_create("decisions"), *b = tcase_create("bytes");
 
 	tcase_add_test(t, test_cpus);
-	tcase_add_test(t, test_layout);
+	tcase_add_loop_test(t, test_layout, 0, unit_runs(20));
+	tcase_add_test(t, test_uneven);
 	tcase_add_test(t, test_one_run);
 	tcase_add_test(t, test_refused);
 	tcase_add_test(t, test_queue);
