@@ -35,6 +35,7 @@ struct conn {
 	uint8_t *ask;
 	size_t ask_len;
 	struct run_what what;
+	uint8_t queued; /* it was told that it waits */
 	/* INLET */
 	uint64_t taken;
 };

@@ -299,6 +299,14 @@ static bool head_cast_start(struct user_run *run, struct conn *c)
 	return head_cast(run, true, buf, len);
 }
 
+static void head_say_queued(struct conn *c, uint8_t waits)
+{
+	if (c->queued == waits)
+		return;
+	c->queued = waits;
+	conn_put(c, RUN_QUEUED, &waits, 1);
+}
+
 static void head_begin_runs(void)
 {
 	struct user_run *run;
@@ -306,6 +314,7 @@ static void head_begin_runs(void)
 	while ((run = runs_begin(&head.runs))) {
 		struct conn *c = run->client;
 
+		head_say_queued(c, 0);
 		if (head_cast_start(run, c))
 			continue;
 		head_say(c, "error: the launchers cannot be reached");
@@ -480,15 +489,19 @@ static void head_ask(struct conn *c, struct storm_in *body)
 	c->run = run->number;
 	head_begin_runs();
 	if (run->state == RUN_WAITS)
-		conn_put(c, RUN_QUEUED, NULL, 0);
+		head_say_queued(c, 1);
 }
 
 static void head_signal(const struct conn *c, uint8_t sig)
 {
 	struct user_run *run = runs_find(&head.runs, c->run);
 
-	if (run && run->state == RUN_RUNS && sig && sig < NSIG)
+	if (!run || !sig || sig >= NSIG)
+		return;
+	if (run->state == RUN_RUNS)
 		head_cast_kill(run, sig);
+	else if (run->state == RUN_WAITS && sig != SIGUSR1 && sig != SIGUSR2)
+		runs_cancel(run, sig);
 }
 
 /* A launcher sends no output before it has had one. */

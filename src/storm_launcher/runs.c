@@ -396,7 +396,7 @@ static void run_lose(struct user_run *run, uint32_t node)
 	if (nth == UINT32_MAX || runs_node_done(run, nth))
 		return;
 	ranks = (struct storm_range) { run->rank[nth], run->rank[nth + 1] - 1 };
-	run->failed = true;
+	run->status = 1;
 	run_must_die(run);
 	if (storm_idset_add(&run->lost, node, node) || !run_add_done(run, &s))
 		run->state = RUN_IS_OVER; /* no memory: better over than hung */
@@ -411,9 +411,16 @@ void runs_lose(struct runs *r, uint32_t node)
 			run_lose(run, node);
 }
 
+void runs_cancel(struct user_run *run, int sig)
+{
+	runs_abort(run);
+	run->status = 128 + sig;
+}
+
 void runs_abort(struct user_run *run)
 {
-	run->failed = true;
+	if (!run->status)
+		run->status = 1;
 	run->kill = false;
 	run->state = RUN_IS_OVER;
 }
@@ -499,7 +506,7 @@ uint32_t runs_floor(const struct runs *r)
 
 int run_status(const struct user_run *run)
 {
-	int status = run->failed;
+	int status = run->status;
 
 	for (const struct run_ended *e = run->ended; e; e = e->next)
 		if (run_code_status(e->code) > status)

@@ -42,7 +42,7 @@ struct user_run {
 	struct run_ended *ended;  /* in any order */
 	bool kill;   /* its tasks are to be killed; the head has not yet */
 	bool killed; /* it has been decided already */
-	bool failed; /* beside the tasks' own codes: exit status 1 at least */
+	int status;  /* beside the tasks' own codes: at least this */
 };
 
 struct runs {
@@ -77,6 +77,9 @@ struct user_run *runs_begin(struct runs *r);
 bool runs_report(struct runs *r, uint32_t code, const struct storm_idset *ids);
 /* A node is lost: all runs on it are killed, and none begins. */
 void runs_lose(struct runs *r, uint32_t node);
+/* A signal for a run that waits, and has no task yet: it is over, with the status of
+ * a task that this signal ended. */
+void runs_cancel(struct user_run *run, int sig);
 /* The client is gone: a run that waits is over, one that runs is killed. */
 void runs_leave(struct runs *r, struct user_run *run);
 /* The launchers have not heard of it, or are all gone: it is over. */

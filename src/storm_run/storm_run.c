@@ -300,6 +300,11 @@ static int run_send(int sock, const struct run_ask *ask, char **argv)
 
 enum { GOES_ON = -1, ASK_AGAIN = -2 };
 
+/* A run that waits longer says so. */
+#define SAY_WAITS 1000 /* ms */
+
+static bool run_waits; /* for CPUs, and nobody was told */
+
 static void run_write(int fd, const uint8_t *buf, size_t len)
 {
 	while (len) {
@@ -335,7 +340,10 @@ static int run_hear(enum run_kind kind, struct storm_in *body)
 		return storm_get8(body);
 	case RUN_AGAIN:
 		return ASK_AGAIN;
-	default: /* RUN_QUEUED: it waits */
+	case RUN_QUEUED:
+		run_waits = storm_get8(body);
+		return GOES_ON;
+	default:
 		return GOES_ON;
 	}
 }
@@ -404,7 +412,13 @@ static int run_wait(int sock, int signals)
 	int rc = GOES_ON;
 
 	while (rc == GOES_ON) {
-		if (poll(p, 2, -1) < 0)
+		int n = poll(p, 2, run_waits ? SAY_WAITS : -1);
+
+		if (!n && run_waits) {
+			run_say("waits for CPUs: other runs of this job have them");
+			run_waits = false;
+		}
+		if (n <= 0)
 			continue;
 		if (p[0].revents)
 			rc = run_hear_all(sock, &r);

@@ -167,6 +167,23 @@ storm run -N3 -n2 true; echo $?
         "storm run: 2 tasks cannot be on 3 nodes: each has one at least", "1"]
 
 
+def test_queued_interrupted(lab):
+    """A run that waits says so, and ^C ends it; the one before goes on."""
+    one = begin(lab, """
+storm run -N4 -n8 sh -c 'touch up$SLURM_PROCID; until [ -e go ]; do sleep 0.1; done' & first=$!
+until [ -e up0 -a -e up7 ]; do sleep 0.1; done
+env --default-signal=INT storm run -n1 echo never & second=$!
+wait $second; echo second $?; touch go; wait $first; echo first $?
+""")
+    said(one, "storm run: waits for CPUs: other runs of this job have them")
+    waits, = [pid for pid in lab.lab.pids("n1", "storm_run")
+              if b"never" in cmdline(pid)]
+    os.kill(waits, signal.SIGINT)
+    said(one, "second 130")
+    one.finish()
+    assert "first 0" in one.log() and "never" not in one.log(), one.log()
+
+
 def test_output(lab):
     """All of it comes, from all nodes, also by a pipe whose reader is slow, and before
     the end. A reader that is gone stops nobody."""

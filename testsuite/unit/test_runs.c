@@ -301,9 +301,9 @@ START_TEST(test_lost_node)
 	runs_begin(&r);
 	report(&r, 0, a->first + 1, a->first + 1);
 	runs_lose(&r, 1);
-	must(!runs_to_kill(&r) && !a->failed);
+	must(!runs_to_kill(&r) && !a->status);
 	runs_lose(&r, 2);
-	must(a->failed && runs_to_kill(&r) == a);
+	must(a->status == 1 && runs_to_kill(&r) == a);
 	report(&r, 0, a->first, a->first);
 	must(runs_over(&r) == a && run_status(a) == 1);
 	runs_fini(&r);
@@ -321,6 +321,10 @@ START_TEST(test_leave_and_close)
 	b = add(&r, 1, 1);
 	c = add(&r, 1, 1);
 	must(runs_begin(&r) == a);
+	runs_cancel(c, 2); /* none of its tasks runs */
+	must(runs_over(&r) == c && run_status(c) == 130 && !runs_to_kill(&r));
+	runs_drop(&r, c);
+	c = add(&r, 1, 1);
 	runs_leave(&r, b);
 	must(runs_over(&r) == b && !b->client);
 	runs_drop(&r, b);
