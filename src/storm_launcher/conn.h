@@ -23,6 +23,7 @@ struct conn {
 	enum conn_kind kind;
 	int fd; /* -1: closed; the head frees it */
 	bool tcp;
+	uint64_t since;
 	bool bye; /* close it when all is sent */
 	struct run_reader in;
 	uint8_t *out; /* [at, have) is to be sent */

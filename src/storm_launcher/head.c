@@ -24,6 +24,7 @@
 #include "head.h"
 #include "launcher_base.h"
 #include "runs.h"
+#include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/wire/credential.h"
 
@@ -32,9 +33,13 @@
 /* A client that does not read so much stops its tasks. */
 #define OUTPUT_WAITS (256u << 10)
 #define FLOOR_EVERY 4096 /* ids, see head_forget() */
+/* Connections that have not shown a credential: so many, and some for each node. */
 #define STRANGERS 64
-#define PROOF_MAX 4096 /* bytes of a credential */
-#define BYE_LIMIT 2000 /* ms, for clients to take their last words */
+#define STRANGERS_PER_NODE 2
+#define STRANGER_LIMIT (10 * STORM_SEC)
+#define STRANGERS_LOOK 1000 /* ms */
+#define PROOF_MAX 4096	    /* bytes of a credential */
+#define BYE_LIMIT 2000	    /* ms, for clients to take their last words */
 
 /* A message on its way to launchers. */
 struct cast {
@@ -65,6 +70,7 @@ static struct {
 	uint8_t life[RUN_LIFE];
 	uint32_t told_floor;
 	int listener, inlets, event;
+	bool full; /* there are no descriptors to accept with */
 	pthread_mutex_t lock;
 	struct note *notes, **notes_tail;
 } head = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -611,20 +617,36 @@ static void head_serve_conn(struct conn *c)
 		conn_close(c);
 }
 
-/* Anybody can connect.  Those that have not shown a credential are few, and the
- * oldest makes room. */
-static void head_limit_strangers(void)
+static bool head_is_stranger(const struct conn *c)
 {
-	struct conn *oldest = NULL;
+	return c->tcp && c->kind == CONN_NEW && c->fd >= 0;
+}
+
+/* Anybody can connect.  No stranger makes room for another one, which could be a
+ * launcher that makes room for an attacker: those beyond the limit wait in the
+ * kernel, until others have shown a credential or had their time. */
+static uint32_t head_strangers(void)
+{
 	uint32_t n = 0;
 
+	for (const struct conn *c = head.conns; c; c = c->next)
+		n += head_is_stranger(c);
+	return n;
+}
+
+static bool head_has_room(void)
+{
+	return head_strangers() <
+	       STRANGERS + STRANGERS_PER_NODE * head.step.count;
+}
+
+static void head_expire_strangers(void)
+{
+	uint64_t now = storm_now();
+
 	for (struct conn *c = head.conns; c; c = c->next)
-		if (c->tcp && c->kind == CONN_NEW && c->fd >= 0) {
-			oldest = c;
-			n++;
-		}
-	if (n >= STRANGERS)
-		conn_close(oldest);
+		if (head_is_stranger(c) && now > c->since + STRANGER_LIMIT)
+			conn_close(c);
 }
 
 static void head_accept(int listener, bool tcp)
@@ -634,10 +656,11 @@ static void head_accept(int listener, bool tcp)
 		       run_sock_accept(listener);
 	struct conn *c = fd < 0 ? NULL : conn_create(fd, tcp);
 
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+		head.full = true;
 	if (!c)
 		return;
-	if (tcp)
-		head_limit_strangers();
+	c->since = storm_now();
 	c->next = head.conns;
 	head.conns = c;
 }
@@ -663,6 +686,7 @@ static void head_drop_conns(void)
 			head_step_over();
 		*at = c->next;
 		conn_destroy(c);
+		head.full = false;
 	}
 }
 
@@ -682,8 +706,12 @@ static struct pollfd *head_polls(size_t *count)
 	if (!p)
 		return NULL;
 	p[POLL_EVENT] = (struct pollfd) { head.event, POLLIN, 0 };
-	p[POLL_LISTENER] = (struct pollfd) { head.listener, POLLIN, 0 };
-	p[POLL_INLETS] = (struct pollfd) { head.inlets, POLLIN, 0 };
+	/* without a descriptor to spare poll(2) would return for ever */
+	p[POLL_LISTENER] =
+		(struct pollfd) { head.full ? -1 : head.listener, POLLIN, 0 };
+	p[POLL_INLETS] = (struct pollfd) {
+		head.full || !head_has_room() ? -1 : head.inlets, POLLIN, 0
+	};
 	*count = n;
 	n = POLLS;
 	for (struct conn *c = head.conns; c; c = c->next) {
@@ -714,13 +742,23 @@ static void head_turn(void)
 	size_t count, n = POLLS;
 	struct pollfd *p = head_polls(&count);
 
-	if (!p || poll(p, count, head.casts ? LOOK : -1) < 0) {
+	int wait = head.casts			 ? LOOK :
+		   head.full || head_strangers() ? STRANGERS_LOOK :
+						   -1;
+
+	int came = p ? poll(p, count, wait) : -1;
+
+	if (came < 0) {
 		free(p);
 		return;
 	}
+	if (!came)
+		head.full = false; /* it is tried again */
 	for (struct conn *c = head.conns; c; c = c->next, n++)
 		if (c->fd >= 0 && p[n].revents & ~POLLOUT)
 			head_serve_conn(c);
+	/* after what they have said, which may be old if the job stood */
+	head_expire_strangers();
 	if (p[POLL_EVENT].revents)
 		head_hear_notes();
 	if (p[POLL_LISTENER].revents)
@@ -933,6 +971,7 @@ int head_serve(const char *socket, int parent)
 	fcntl(parent, F_SETFD, FD_CLOEXEC);
 	launcher_log_as("head");
 	head_ignore_signals();
+	launcher_many_files();
 	good = head_add_conn(parent, CONN_PARENT) &&
 	       head_begin(socket, why, sizeof(why));
 	head_tell(good, why);

@@ -688,6 +688,7 @@ int launcher_serve(const char *socket, uint16_t port)
 		return 1;
 	}
 	launcher_log_as(launcher.name);
+	launcher_many_files();
 	if (!launcher_port_free(port)) {
 		launcher_say_taken(proc);
 		return 1;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,6 +36,16 @@ void launcher_log_as(const char *name)
 {
 	snprintf(launcher_log_name, sizeof(launcher_log_name), "%s", name);
 	storm_log_set(launcher_log);
+}
+
+void launcher_many_files(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l))
+		return;
+	l.rlim_cur = l.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &l);
 }
 
 void *launcher_copy(const void *buf, size_t len)

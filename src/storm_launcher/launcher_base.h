@@ -17,6 +17,10 @@ void launcher_settings(struct storm_settings *set);
 /* Log to stderr, with the time and this name.  Not thread-safe. */
 void launcher_log_as(const char *name);
 
+/* As many descriptors as the hard limit has: a client or a task that writes needs
+ * some.  Tasks get the limit of their client. */
+void launcher_many_files(void);
+
 /* An exact copy; ends the process if there is no memory. */
 void *launcher_copy(const void *buf, size_t len);
 

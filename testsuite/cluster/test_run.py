@@ -464,6 +464,36 @@ def test_other_user(lab):
     assert "forged" not in one.log()
 
 
+#: argv: port. More connections than the head has room for, which say nothing
+STRANGERS = """import resource, socket, sys, time
+resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 1024))
+held = [socket.create_connection(("n1", int(sys.argv[1]))) for k in range(100)]
+print("held", flush=True)
+time.sleep(1000)
+"""
+
+
+def test_strangers(lab):
+    """Connections that say nothing keep nobody's output away for long."""
+    one = begin(lab, """
+storm run true; touch ready; until [ -e go ]; do sleep 0.05; done
+storm run -N4 hostname; echo code $?
+""")
+    until((one.dir / "ready").exists, lambda: "the launchers: " + one.log())
+    port, = listens(the_head(lab))
+    holder = lab.lab.popen(["python3", "-c", STRANGERS, str(port)], host="n2",
+                           user="other", stdout=-1, cwd="/")
+    try:
+        assert holder.stdout.readline().strip() in (b"held", "held")
+        (one.dir / "go").touch()
+        one.finish()
+    finally:
+        holder.kill()
+        holder.wait()
+    assert sorted(STARTED.sub("", one.log()).split()) == \
+        ["0", "code", "n1", "n2", "n3", "n4"], one.log()
+
+
 def test_name_is_taken(lab):
     """Another user has made the directory first: its owner is named."""
     lab.remove("/tmp/storm-20001")
