@@ -47,7 +47,7 @@ struct cast {
 	storm_event_t *event;
 	uint8_t *buf;
 	uint64_t run;
-	bool start; /* else it kills */
+	uint8_t sig; /* 0: it starts the run, or is of none */
 };
 
 /* What libstorm's thread says. */
@@ -189,9 +189,25 @@ static void head_send_away(void)
 
 /* -------------------------------------------------------------------- casts --- */
 
-/* Send it to these nodes but the lost ones; buf becomes the cast's.  False: it cannot
- * be sent. */
-static bool head_cast(struct user_run *run, bool start, uint8_t *buf,
+/* The nodes of a run but the lost ones.  A set with too many ranges for a message is
+ * that of all nodes: who has no task of the run does nothing. */
+static bool head_cast_nodes(const struct user_run *run, struct storm_idset *P)
+{
+	struct storm_range r = { 0, head.step.count - 1 };
+	const struct storm_idset all = { &r, 1, 1 };
+
+	if (storm_idset_minus(&run->nodes, &head.runs.lost, P))
+		return false;
+	if (P->count > STORM_SET_RANGES) {
+		storm_idset_clear(P);
+		if (storm_idset_minus(&all, &head.runs.lost, P))
+			return false;
+	}
+	return P->count;
+}
+
+/* Send it to a run's nodes; buf becomes the cast's.  False: it cannot be sent. */
+static bool head_cast(const struct user_run *run, uint8_t sig, uint8_t *buf,
 		      size_t len)
 {
 	struct storm_target to = { .kind = STORM_TARGET_MEMORY,
@@ -199,8 +215,7 @@ static bool head_cast(struct user_run *run, bool start, uint8_t *buf,
 	struct cast *c = calloc(1, sizeof(*c));
 	struct storm_idset P = { 0 };
 
-	if (c && buf && !storm_idset_minus(&run->nodes, &head.runs.lost, &P) &&
-	    P.count)
+	if (c && buf && head_cast_nodes(run, &P))
 		c->event =
 			storm_xfer_and_signal(head.domain, &P, &to, buf, len);
 	storm_idset_clear(&P);
@@ -211,7 +226,7 @@ static bool head_cast(struct user_run *run, bool start, uint8_t *buf,
 	}
 	c->buf = buf;
 	c->run = run->number;
-	c->start = start;
+	c->sig = sig;
 	c->next = head.casts;
 	head.casts = c;
 	return true;
@@ -237,8 +252,23 @@ static void head_forget(void)
 		storm_put8(&o, RUN_FLOOR);
 		storm_put32(&o, floor);
 	}
-	if (head_cast(&nobody, false, buf, len))
+	if (head_cast(&nobody, 0, buf, len))
 		head.told_floor = floor;
+}
+
+/* Tasks that cannot be killed end with their launchers. */
+static void head_signal_failed(struct user_run *run, uint8_t sig)
+{
+	if (sig != SIGKILL) {
+		head_say(run->client,
+			 "error: signal %u did not come to all nodes", sig);
+		return;
+	}
+	head_say(
+		run->client,
+		"error: the launchers cannot be reached, and end with all tasks");
+	runs_abort(run);
+	runs_close(&head.runs, true);
 }
 
 static void head_cast_kill(struct user_run *run, uint8_t sig)
@@ -252,10 +282,8 @@ static void head_cast_kill(struct user_run *run, uint8_t sig)
 		storm_put64(&o, run->number);
 		storm_put8(&o, sig);
 	}
-	if (!head_cast(run, false, buf, len))
-		storm_log(STORM_LOG_WARN,
-			  "signal %u for run %llu could not be sent", sig,
-			  (unsigned long long) run->number);
+	if (!head_cast(run, sig, buf, len))
+		head_signal_failed(run, sig);
 }
 
 /* The tasks on this host get the client's own descriptors. */
@@ -272,6 +300,21 @@ static bool head_pass_files(const struct user_run *run, struct conn *c)
 	run_frame_head(frame, RUN_FILES, 8);
 	storm_put64(&o, run->number);
 	return !run_sock_send(l->fd, frame, sizeof(frame), c->file);
+}
+
+/* The run does not begin, and a reader of what it would write waits for the end. */
+static void head_take_files_back(uint64_t run)
+{
+	uint8_t frame[RUN_FRAME_HEADER + 8];
+	struct storm_out o = { frame + RUN_FRAME_HEADER, frame + sizeof(frame),
+			       false };
+	struct conn *l = head_of_kind(CONN_PARENT);
+
+	if (!l || head.step.local == STORM_NO_NODE)
+		return;
+	run_frame_head(frame, RUN_NO_FILES, 8);
+	storm_put64(&o, run);
+	run_sock_send(l->fd, frame, sizeof(frame), NULL);
 }
 
 static bool head_cast_start(struct user_run *run, struct conn *c)
@@ -302,7 +345,10 @@ static bool head_cast_start(struct user_run *run, struct conn *c)
 		run_start_put(&o, &s);
 		storm_put(&o, c->ask, c->ask_len);
 	}
-	return head_cast(run, true, buf, len);
+	if (head_cast(run, 0, buf, len))
+		return true;
+	head_take_files_back(run->number);
+	return false;
 }
 
 static void head_say_queued(struct conn *c, uint8_t waits)
@@ -362,10 +408,11 @@ static void head_cast_failed(const struct cast *cast,
 
 	if (!run || run->state != RUN_RUNS)
 		return;
-	if (!cast->start) {
-		run->kill = true;
+	if (cast->sig) {
+		head_signal_failed(run, cast->sig);
 		return;
 	}
+	head_take_files_back(run->number);
 	for (uint32_t k = 0; k < out->faults_kept; k++)
 		head_say(run->client, "error: node %s: %s",
 			 head_node_name(NULL, out->faults[k].node),

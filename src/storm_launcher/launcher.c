@@ -79,7 +79,7 @@ struct said {
 static struct {
 	storm_node_t *node;
 	storm_member_t *member; /* NULL: the domain is not open yet */
-	uint32_t self;
+	uint32_t self, job;
 	const char *name, *step;
 	int event, signals;
 	int head;	/* a connection to it, if it is a child; or -1 */
@@ -240,33 +240,53 @@ static void launcher_reap(void)
 
 /* -------------------------------------------------------------------- files --- */
 
-/* False: nothing (more) came. */
-static bool launcher_files_receive(void)
+static void launcher_files_close(uint64_t run)
 {
-	struct files *f;
-	enum run_kind kind;
-	struct storm_in body;
-	int fd[RUN_SOCK_FDS], n;
+	struct files **at = &launcher.files, *f;
 
-	n = run_sock_receive(launcher.head, &launcher.from_head, &fd);
-	if (n < 0) { /* the head is gone, and the domain will be */
-		close(launcher.head);
-		launcher.head = -1;
-		return false;
-	}
-	if (run_reader_next(&launcher.from_head, &kind, &body) <= 0)
-		return n > 0;
-	f = n == 2 && kind == RUN_FILES ? calloc(1, sizeof(*f)) : NULL;
-	if (!f) {
-		while (n > 0)
-			close(fd[--n]);
-		return true;
-	}
-	f->number = storm_get64(&body);
+	while (*at && (*at)->number != run)
+		at = &(*at)->next;
+	f = *at;
+	if (!f)
+		return;
+	*at = f->next;
+	for (int k = 0; k < 2; k++)
+		close(f->fd[k]);
+	free(f);
+}
+
+static void launcher_files_add(uint64_t run, const int fd[RUN_SOCK_FDS])
+{
+	struct files *f =
+		launcher_copy(&(struct files) { .number = run }, sizeof(*f));
+
 	memcpy(f->fd, fd, sizeof(f->fd));
 	f->next = launcher.files;
 	launcher.files = f;
-	return true;
+}
+
+/* Descriptors come with one frame, and with them the kernel ends what it returns at
+ * once; frames without any may be before it. */
+static void launcher_files_receive(void)
+{
+	enum run_kind kind;
+	struct storm_in body;
+	int fd[RUN_SOCK_FDS],
+		n = run_sock_receive(launcher.head, &launcher.from_head, &fd);
+
+	while (run_reader_next(&launcher.from_head, &kind, &body) > 0)
+		if (kind == RUN_FILES && n == RUN_SOCK_FDS) {
+			launcher_files_add(storm_get64(&body), fd);
+			n = 0;
+		} else if (kind == RUN_NO_FILES) {
+			launcher_files_close(storm_get64(&body));
+		}
+	if (n < 0) { /* the head is gone, and the domain will be */
+		close(launcher.head);
+		launcher.head = -1;
+	}
+	while (n > 0)
+		close(fd[--n]);
 }
 
 static bool launcher_files_take(struct launched *run)
@@ -595,6 +615,11 @@ static bool launcher_is_open(uint64_t until)
 		return false;
 	}
 	storm_member_info(launcher.member, &info);
+	if (info.job_id != launcher.job) {
+		storm_log(STORM_LOG_ERROR, "a domain of job %u is refused",
+			  info.job_id);
+		return false;
+	}
 	launcher.self = info.node;
 	storm_member_hold(launcher.member, HOLD);
 	return true;
@@ -676,13 +701,14 @@ int launcher_serve(const char *socket, uint16_t port)
 {
 	uint64_t until = storm_now() + OPEN_LIMIT;
 	const char *proc = getenv("SLURM_PROCID"), *fault;
+	const char *job = getenv("SLURM_JOB_ID");
 	struct launcher_polls polls = { 0 };
 	bool first;
 
 	launcher.name = getenv("SLURMD_NODENAME");
 	launcher.step = getenv("SLURM_STEP_ID");
 	launcher.head = -1;
-	if (!proc || !launcher.name || !launcher.step) {
+	if (!proc || !job || !launcher.name || !launcher.step) {
 		storm_log(STORM_LOG_ERROR,
 			  "not in a step of Slurm: storm run starts it");
 		return 1;
@@ -693,6 +719,7 @@ int launcher_serve(const char *socket, uint16_t port)
 		launcher_say_taken(proc);
 		return 1;
 	}
+	launcher.job = (uint32_t) strtoul(job, NULL, 10);
 	first = !strcmp(proc, "0") && strcmp(socket, KEEPER_NO_HEAD) != 0;
 	fault = launcher_begin_serving(first ? socket : NULL, port);
 	if (fault)

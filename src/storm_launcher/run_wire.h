@@ -44,7 +44,10 @@ enum run_kind {
 	RUN_FLOOR = 16, /* u32: as run_start's */
 	/* head -> its parent: it listens; -> the keeper: it serves clients.  When
 	 * it ends it sends the keeper END */
-	RUN_READY = 17
+	RUN_READY = 17,
+	/* head -> launcher, on the local socket: u64 run, whose FILES are not needed:
+	 * it does not begin */
+	RUN_NO_FILES = 18
 };
 
 /* What to execute, and as whom it feels.  The strings are the buffer's that it was
