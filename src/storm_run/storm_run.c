@@ -235,10 +235,12 @@ static int run_connect(const struct run_job *j, bool start)
 		close(lock);
 		errno = err;
 	}
-	if (sock < 0 && errno)
+	err = errno;
+	if (sock < 0 && err)
 		run_say("%s: %s", j->path,
-			errno == EPERM ? "another user's program is there" :
-					 strerror(errno));
+			err == EPERM ? "another user's program is there" :
+				       strerror(err));
+	errno = err;
 	return sock;
 }
 
@@ -304,16 +306,47 @@ enum { GOES_ON = -1, ASK_AGAIN = -2 };
 #define SAY_WAITS 1000 /* ms */
 
 static bool run_waits; /* for CPUs, and nobody was told */
+static int run_head, run_signals = -1;
 
+/* Pass a signal on to all tasks. */
+static void run_pass_signal(void)
+{
+	static uint64_t interrupted;
+	uint8_t frame[RUN_FRAME_HEADER + 1];
+	struct signalfd_siginfo si;
+	uint64_t now = storm_now();
+
+	if (read(run_signals, &si, sizeof(si)) != sizeof(si))
+		return;
+	run_frame_head(frame, RUN_SIGNAL, 1);
+	frame[RUN_FRAME_HEADER] = (uint8_t) si.ssi_signo;
+	if (si.ssi_signo == SIGINT) {
+		if (interrupted && now < interrupted + AGAIN)
+			frame[RUN_FRAME_HEADER] = SIGKILL;
+		interrupted = now;
+	}
+	run_sock_send(run_head, frame, sizeof(frame), NULL);
+}
+
+/* A pipe that poll(2) calls writable takes so much at once. */
+#define PIECE 4096
+
+/* A reader that has stopped does not keep signals from the tasks. */
 static void run_write(int fd, const uint8_t *buf, size_t len)
 {
 	while (len) {
-		ssize_t n = write(fd, buf, len);
-		struct pollfd p = { .fd = fd, .events = POLLOUT };
+		struct pollfd p[] = { { fd, POLLOUT, 0 },
+				      { run_signals, POLLIN, 0 } };
+		ssize_t n;
 
-		if (n < 0 && errno == EAGAIN)
-			poll(&p, 1, -1);
-		else if (n < 0 && errno != EINTR)
+		if (poll(p, 2, -1) < 0)
+			continue;
+		if (p[1].revents)
+			run_pass_signal();
+		if (!p[0].revents)
+			continue;
+		n = write(fd, buf, len < PIECE ? len : PIECE);
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			return; /* nobody reads it, as of a local task */
 		if (n <= 0)
 			continue;
@@ -384,33 +417,14 @@ static int run_catch(void)
 	return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-/* Pass a signal on to all tasks. */
-static void run_pass_signal(int sock, int signals)
-{
-	static uint64_t interrupted;
-	uint8_t frame[RUN_FRAME_HEADER + 1];
-	struct signalfd_siginfo si;
-	uint64_t now = storm_now();
-
-	if (read(signals, &si, sizeof(si)) != sizeof(si))
-		return;
-	run_frame_head(frame, RUN_SIGNAL, 1);
-	frame[RUN_FRAME_HEADER] = (uint8_t) si.ssi_signo;
-	if (si.ssi_signo == SIGINT) {
-		if (interrupted && now < interrupted + AGAIN)
-			frame[RUN_FRAME_HEADER] = SIGKILL;
-		interrupted = now;
-	}
-	run_sock_send(sock, frame, sizeof(frame), NULL);
-}
-
-static int run_wait(int sock, int signals)
+static int run_wait(int sock)
 {
 	struct pollfd p[] = { { .fd = sock, .events = POLLIN },
-			      { .fd = signals, .events = POLLIN } };
+			      { .fd = run_signals, .events = POLLIN } };
 	struct run_reader r = { 0 };
 	int rc = GOES_ON;
 
+	run_head = sock;
 	while (rc == GOES_ON) {
 		int n = poll(p, 2, run_waits ? SAY_WAITS : -1);
 
@@ -423,7 +437,7 @@ static int run_wait(int sock, int signals)
 		if (p[0].revents)
 			rc = run_hear_all(sock, &r);
 		if (rc == GOES_ON && p[1].revents)
-			run_pass_signal(sock, signals);
+			run_pass_signal();
 	}
 	run_reader_fini(&r);
 	return rc;
@@ -443,18 +457,16 @@ static void run_wait_for_end(int sock)
 static int run_tasks(const struct run_job *j, const struct run_ask *ask,
 		     char **argv)
 {
-	int signals = -1;
-
 	for (;;) {
 		int sock = run_connect(j, true), rc;
 
 		if (sock < 0)
 			return FAILED;
-		if (signals < 0)
-			signals = run_catch();
+		if (run_signals < 0)
+			run_signals = run_catch();
 		rc = run_send(sock, ask, argv);
 		if (!rc)
-			rc = run_wait(sock, signals);
+			rc = run_wait(sock);
 		if (rc == ASK_AGAIN)
 			run_wait_for_end(sock);
 		close(sock);
@@ -482,8 +494,8 @@ static int run_stop(const struct run_job *j)
 	uint8_t frame[RUN_FRAME_HEADER];
 	int sock = run_connect(j, false);
 
-	if (sock < 0)
-		return 0; /* there are none */
+	if (sock < 0) /* there are none, or it was said why */
+		return run_nobody_there() ? 0 : FAILED;
 	run_frame_head(frame, RUN_STOP, 0);
 	if (!run_sock_send(sock, frame, sizeof(frame), NULL))
 		run_wait_for_end(sock);

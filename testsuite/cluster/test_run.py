@@ -200,6 +200,19 @@ storm run -N4 hostname >/dev/full 2>err; echo $?
     assert out[6:] == ["4", "0", "0"] or out[6:] == ["4", "0", "1"], out
 
 
+def test_stuck_reader(lab):
+    """A reader that has stopped keeps no signal from the tasks."""
+    one = begin(lab, """
+storm run true
+(storm run -N4 yes; echo code $? >&2) | (touch stuck; exec sleep 1000) &
+wait $!
+""")
+    until(lambda: len(processes(lab, "yes")) == NODES,
+          lambda: "the tasks: " + one.log())
+    os.kill(client(lab), signal.SIGTERM)
+    said(one, "code 143")
+
+
 def test_output_lost(lab):
     """A node whose output does not come fails the run, and is named."""
     one = begin(lab, """

@@ -187,7 +187,7 @@ START_TEST(test_refused)
 	/* two on each of two nodes: the one of one CPU is left out */
 	add(&r, 2, 4);
 	must(runs_begin(&r) && !storm_idset_has(&r.first->nodes, 1));
-	must(!runs_any(&r) || !r.free[0]);
+	must(!r.free[0] && r.free[1] == 1 && !r.free[2]);
 	runs_fini(&r);
 }
 END_TEST
@@ -390,6 +390,87 @@ START_TEST(test_random)
 			runs_drop(&r, run);
 		must(all++ < 3000);
 	}
+	for (uint32_t k = 0; k < nodes; k++)
+		must(r.free[k] == cpus[k]);
+	runs_fini(&r);
+}
+END_TEST
+
+/* Which run a random one of them is; NULL: none. */
+static struct user_run *any_run(struct runs *r, struct rnd *x)
+{
+	struct user_run *run = r->first;
+	uint32_t n = 0;
+
+	for (; run; run = run->next)
+		n++;
+	n = n ? below(x, n) : 0;
+	for (run = r->first; run && n; n--)
+		run = run->next;
+	return run;
+}
+
+/* Likewise with clients that go, signals for runs that wait, nodes that are lost, and an
+ * end: no run stays, none that was harmed ends well, and CPUs come back. */
+START_TEST(test_random_faults)
+{
+	struct rnd x = rnd_of(_i);
+	uint32_t nodes = 2 + below(&x, 12), cpus[14];
+	struct user_run *run;
+	struct runs r;
+	char why[200];
+
+	for (uint32_t k = 0; k < nodes; k++)
+		cpus[k] = 1 + below(&x, 4);
+	must(!runs_init(&r, nodes, cpus));
+	for (int step = 0; step < 200; step++) {
+		uint32_t what = below(&x, 40);
+
+		if (below(&x, 2))
+			runs_add(&r, below(&x, nodes + 1), below(&x, 20), &r,
+				 why, sizeof(why));
+		while (runs_begin(&r))
+			must(!r.closing || r.next_id >= RUNS_IDS_MAX);
+		run = any_run(&r, &x);
+		if (run && what < 4) {
+			runs_leave(&r, run);
+		} else if (run && what == 4 && run->state == RUN_WAITS) {
+			runs_cancel(run, 2);
+		} else if (run && what == 5 && run->state == RUN_RUNS) {
+			runs_abort(run);
+		} else if (what == 6 && step > 150) {
+			runs_lose(&r, below(&x, nodes));
+		} else if (what == 7 && step > 180) {
+			runs_close(&r, below(&x, 2));
+		}
+		while ((run = runs_to_kill(&r))) {
+			must(run->state == RUN_RUNS);
+			run->kill = false;
+			/* what a launcher that is lost does not say, nobody does */
+			report(&r, run_code(RUN_SIGNALED, 9), run->first,
+			       run->first + run->tasks - 1);
+			must(run->state == RUN_IS_OVER && run_status(run));
+		}
+		for (uint32_t k = 0; r.next_id && k < 4; k++) {
+			uint32_t t = below(&x, r.next_id);
+
+			report(&r, 0, t, t);
+		}
+		while ((run = runs_over(&r)))
+			runs_drop(&r, run);
+		for (uint32_t k = 0; k < nodes; k++)
+			must(r.free[k] <= cpus[k]);
+	}
+	runs_close(&r, true);
+	while ((run = runs_to_kill(&r)))
+		run->kill = false;
+	if (r.next_id)
+		report(&r, run_code(RUN_SIGNALED, 9), 0, r.next_id - 1);
+	while ((run = runs_over(&r))) {
+		must(run_status(run));
+		runs_drop(&r, run);
+	}
+	must(!runs_any(&r) && !runs_begin(&r));
 	for (uint32_t k = 0; k < nodes; k++)
 		must(r.free[k] == cpus[k]);
 	runs_fini(&r);
@@ -635,6 +716,7 @@ int main(void)
 	tcase_add_test(t, test_lost_node);
 	tcase_add_test(t, test_leave_and_close);
 	tcase_add_loop_test(t, test_random, 0, unit_runs(50));
+	tcase_add_loop_test(t, test_random_faults, 0, unit_runs(50));
 	suite_add_tcase(s, t);
 	tcase_add_test(b, test_what);
 	tcase_add_loop_test(b, test_what_hostile, 0, unit_runs(5));
