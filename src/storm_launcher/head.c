@@ -38,8 +38,9 @@
 #define STRANGERS_PER_NODE 2
 #define STRANGER_LIMIT (10 * STORM_SEC)
 #define STRANGERS_LOOK 1000 /* ms */
-#define PROOF_MAX 4096	    /* bytes of a credential */
-#define BYE_LIMIT 2000	    /* ms, for clients to take their last words */
+#define REFUSALS_EVERY (60 * STORM_SEC)
+#define PROOF_MAX 4096 /* bytes of a credential */
+#define BYE_LIMIT 2000 /* ms, for clients to take their last words */
 
 /* A message on its way to launchers. */
 struct cast {
@@ -457,15 +458,15 @@ static void head_lose(const struct storm_fault *f)
 {
 	storm_log(STORM_LOG_ERROR, "node %s is lost: %s",
 		  head_node_name(NULL, f->node), storm_strerror((int) f->why));
+	runs_lose(&head.runs, f->node);
+	/* those whose tasks there had ended do not mind */
 	for (struct user_run *run = head.runs.first; run; run = run->next)
-		if (run->state == RUN_RUNS &&
-		    run_place(&run->nodes, f->node) != UINT32_MAX)
+		if (storm_idset_has(&run->lost, f->node))
 			head_say(
 				run->client,
 				"error: the launcher on node %s is lost: %s; its tasks end, and all others of this run",
 				head_node_name(NULL, f->node),
 				storm_strerror((int) f->why));
-	runs_lose(&head.runs, f->node);
 }
 
 static void head_hear_notes(void)
@@ -567,6 +568,19 @@ static void head_say_taken(struct conn *c)
 	conn_put(c, RUN_TAKEN, taken, sizeof(taken));
 }
 
+/* The log is a file of the user's, and anybody can be refused: once in a while. */
+static void head_say_refused(uint32_t uid)
+{
+	static uint64_t said_at;
+	uint64_t now = storm_now();
+
+	if (said_at && now < said_at + REFUSALS_EVERY)
+		return;
+	said_at = now;
+	storm_log(STORM_LOG_ERROR,
+		  "output refused: it is of uid %u, or of another head", uid);
+}
+
 /* Is it a launcher of this head's life, and this user's? */
 static void head_prove(struct conn *c, struct storm_in *body)
 {
@@ -589,9 +603,7 @@ static void head_prove(struct conn *c, struct storm_in *body)
 	life = storm_get(&in, RUN_LIFE);
 	if (!storm_in_done(&in) || uid != geteuid() ||
 	    memcmp(life, head.life, RUN_LIFE)) {
-		storm_log(STORM_LOG_ERROR,
-			  "output refused: it is of uid %u, or of another head",
-			  uid);
+		head_say_refused(uid);
 		conn_close(c);
 	} else {
 		c->kind = CONN_INLET;

@@ -722,6 +722,10 @@ int launcher_serve(const char *socket, uint16_t port)
 	launcher.job = (uint32_t) strtoul(job, NULL, 10);
 	first = !strcmp(proc, "0") && strcmp(socket, KEEPER_NO_HEAD) != 0;
 	fault = launcher_begin_serving(first ? socket : NULL, port);
+	if (fault && !launcher.node && !launcher_port_free(port)) {
+		launcher_say_taken(proc); /* just now */
+		return 1;
+	}
 	if (fault)
 		return launcher_say_fault(proc, fault);
 	launcher_say_ready(proc);
