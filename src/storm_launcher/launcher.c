@@ -38,6 +38,9 @@
 #define HOLD (STORM_MS / 2)
 /* Descriptors of a run were sent before the run itself. */
 #define FILES_LIMIT 5000 /* ms */
+/* After SIGTERM and the last task, for reports to arrive: a launcher that stays keeps
+ * its job's node. */
+#define LINGER 200 /* ms */
 #define NO_SIGNAL (STORM_EVENTS - 1)
 
 /* A run that has tasks here. */
@@ -577,7 +580,7 @@ static short launcher_came(const struct launcher_polls *l, int fd)
 static void launcher_turn(struct launcher_polls *l)
 {
 	launcher_polls_fill(l);
-	if (poll(l->p, l->count, LOOK) < 0)
+	if (poll(l->p, l->count, launcher.ending ? LINGER / 4 : LOOK) < 0)
 		return;
 	if (l->p[0].revents)
 		launcher_hear_all();
@@ -690,6 +693,18 @@ static const char *launcher_begin_serving(const char *socket, uint16_t port)
 	return launcher.node ? NULL : storm_strerror(err);
 }
 
+/* Slurm ends the step, and nothing is left to do. */
+static bool launcher_is_done(void)
+{
+	static uint64_t until;
+
+	if (!launcher.ending || launcher.tasks)
+		return false;
+	if (!until)
+		until = storm_now() + LINGER * STORM_MS;
+	return storm_now() >= until;
+}
+
 /* A head that ends takes the launchers with it.  It has last words for clients. */
 static void launcher_await_head(void)
 {
@@ -729,9 +744,8 @@ int launcher_serve(const char *socket, uint16_t port)
 	if (fault)
 		return launcher_say_fault(proc, fault);
 	launcher_say_ready(proc);
-	/* a launcher that stays after SIGTERM keeps its job's node for KillWait */
 	while (launcher_is_open(until) && !launcher.headless &&
-	       !(launcher.ending && !launcher.tasks))
+	       !launcher_is_done())
 		launcher_turn(&polls);
 	launcher_kill(0, SIGKILL);
 	launcher_await_head();
