@@ -137,6 +137,20 @@ storm run -N2 sh -c '[ $SLURM_NODEID = 1 ] && storm run true'; echo $?
         "1"]
 
 
+def test_in_step(lab):
+    """A client in an ordinary step says that the launchers end with it; then the next
+    one starts anew, if proctrack has found the keeper."""
+    one = begin(lab, """
+srun -N1 -n1 --overlap sh -c 'storm run -N4 hostname; echo in $?'
+storm run -N4 true; echo next $?
+""")
+    one.finish()
+    log = one.log()
+    assert re.search(r"^storm run: the launchers end with step \d+\.0, in which this is; "
+                     "those that the batch script starts stay$", log, re.M), log
+    assert {"in 0", "next 0", *lab.names} <= set(log.split("\n")), log
+
+
 @pytest.mark.every_release
 def test_salloc(lab):
     """The head is on the login host then, and all output comes to it."""
