@@ -42,6 +42,7 @@ static struct {
 	int conn;   /* to the head */
 	int signals;
 	bool ended; /* the head has said that it ends */
+	bool locked;
 } keeper = { .out = -1, .conn = -1, .signals = -1 };
 
 /* What the job is, by its environment. */
@@ -91,7 +92,8 @@ static bool keeper_lock(char *why, size_t size)
 	while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && storm_now() < until &&
 	       (errno == EINTR || errno == EAGAIN))
 		nanosleep(&pause, NULL);
-	if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB))
+	keeper.locked = fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB);
+	if (keeper.locked)
 		return true; /* it is never closed */
 	snprintf(why, size, "%s: %s", path,
 		 fd >= 0 && errno == EAGAIN ?
@@ -454,6 +456,20 @@ static void keeper_stay(void)
 	run_reader_fini(&r);
 }
 
+/* No head is there any more, and none can be before the lock is free.  A log of what
+ * went wrong stays. */
+static void keeper_clean(void)
+{
+	char path[RUN_SOCK_PATH];
+
+	unlink(keeper.socket);
+	run_sock_beside(keeper.socket, "new", &path);
+	unlink(path);
+	run_sock_beside(keeper.socket, "log", &path);
+	if (keeper.ended)
+		unlink(path);
+}
+
 int keeper_serve(const char *socket, int tell)
 {
 	char why[600] = "no signals";
@@ -476,5 +492,7 @@ int keeper_serve(const char *socket, int tell)
 	keeper_stop(keeper.ended);
 	if (keeper.head)
 		waitpid(keeper.head, NULL, 0);
+	if (keeper.locked)
+		keeper_clean();
 	return !good;
 }

@@ -307,6 +307,8 @@ enum { GOES_ON = -1, ASK_AGAIN = -2 };
 
 static bool run_waits; /* for CPUs, and nobody was told */
 static int run_head, run_signals = -1;
+static bool run_killed; /* a signal that ends tasks was passed on */
+static bool run_drops;	/* and nobody reads their output */
 
 /* Pass a signal on to all tasks. */
 static void run_pass_signal(void)
@@ -318,6 +320,7 @@ static void run_pass_signal(void)
 
 	if (read(run_signals, &si, sizeof(si)) != sizeof(si))
 		return;
+	run_killed |= si.ssi_signo != SIGUSR1 && si.ssi_signo != SIGUSR2;
 	run_frame_head(frame, RUN_SIGNAL, 1);
 	frame[RUN_FRAME_HEADER] = (uint8_t) si.ssi_signo;
 	if (si.ssi_signo == SIGINT) {
@@ -330,8 +333,10 @@ static void run_pass_signal(void)
 
 /* A pipe that poll(2) calls writable takes so much at once. */
 #define PIECE 4096
+#define DROP 1000 /* ms */
 
-/* A reader that has stopped does not keep signals from the tasks. */
+/* A reader that has stopped does not keep signals from the tasks, and not the end of
+ * tasks that a signal has ended from being told. */
 static void run_write(int fd, const uint8_t *buf, size_t len)
 {
 	while (len) {
@@ -339,11 +344,16 @@ static void run_write(int fd, const uint8_t *buf, size_t len)
 				      { run_signals, POLLIN, 0 } };
 		ssize_t n;
 
-		if (poll(p, 2, -1) < 0)
-			continue;
-		if (p[1].revents)
+		int came = run_drops ? 0 : poll(p, 2, run_killed ? DROP : -1);
+
+		if (!came && !run_drops)
+			run_say("error: output is lost: nobody reads it");
+		run_drops |= !came;
+		if (run_drops)
+			return;
+		if (came > 0 && p[1].revents)
 			run_pass_signal();
-		if (!p[0].revents)
+		if (came < 0 || !p[0].revents)
 			continue;
 		n = write(fd, buf, len < PIECE ? len : PIECE);
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
