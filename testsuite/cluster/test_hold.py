@@ -4,6 +4,7 @@ all of its nodes."""
 import os
 import re
 import signal
+import time
 
 import pytest
 
@@ -128,6 +129,46 @@ def test_two_jobs(gang):
     assert comment(gang, first) == "my  own storm:holder"
     gang.alternate()
     goes_on(gang, first, second)
+
+
+BATCH = str(0xfffffffb)
+
+LAUNCHERS = """#!/bin/sh
+storm run -N2 /home/user/bin/taskdo spin 1000000 & run=$!
+until [ -e go ]; do sleep 0.05; done
+kill $run; wait $run; echo first $?
+storm run -N2 hostname; echo next $?
+"""
+
+
+def test_launchers(gang):
+    """Those of storm run take turns and are held as a whole: for longer than DeadTimeout,
+    and no node is lost. The next run finds them."""
+    one = gang.start(f"sbatch -W -Q -pgang -N{NODES} -o {{dir}}/log job.sh",
+                     given={"job.sh": LAUNCHERS})
+    first, = until(gang.jobs, "the job")
+    until(lambda: len(tasks(gang, first)) == NODES, "its tasks")
+    second = begin(gang)
+    gang.alternate()
+    hold(gang, first)
+    end = time.monotonic() + 7      # DeadTimeout is 5 s; there is nothing to see
+    before = tasks(gang, first)
+    while time.monotonic() < end:
+        goes_on(gang, second)
+        for node in gang.names:     # the script's own group runs, for its srun
+            assert [still for step, still in gang.groups(node).items()
+                    if step.startswith(f"{first}.") and BATCH not in step] == [True]
+    assert tasks(gang, first) == before
+    release(gang, first)
+    goes_on(gang, first, second)
+    (one.dir / "go").touch()
+    assert one.finish().code == 0
+    log = (one.dir / "log").read_text()
+    lines = log.splitlines()
+    assert [line[:25] for line in lines if "started" in line] == \
+        ["storm run: started launch"], log
+    assert lines[-1] == "next 0" and sorted(lines[-1 - NODES:-1]) == \
+        sorted(gang.names) and "first 143" in lines and "lost" not in log, log
 
 
 def test_alone(gang):
