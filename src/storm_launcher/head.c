@@ -1021,6 +1021,21 @@ static void head_send_waiting_away(void)
 	}
 }
 
+/* A keeper that was killed, as with the batch step of a job that ends, leaves its files.
+ * One that lives, or the next one, has the lock. */
+static void head_clean(const char *socket)
+{
+	char path[RUN_SOCK_PATH];
+	int fd;
+
+	run_sock_beside(socket, "keep", &path);
+	fd = head_of_kind(CONN_KEEPER) ? -1 : run_sock_lock(path, false);
+	if (fd < 0)
+		return;
+	run_sock_remove(socket, true);
+	close(fd);
+}
+
 int head_serve(const char *socket, int parent)
 {
 	struct conn *k;
@@ -1038,6 +1053,7 @@ int head_serve(const char *socket, int parent)
 		head_turn();
 	if (good) {
 		unlink(socket);
+		head_clean(socket);
 		head_send_waiting_away();
 	}
 	storm_domain_destroy(head.domain);

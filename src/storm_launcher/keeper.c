@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -88,17 +87,15 @@ static bool keeper_lock(char *why, size_t size)
 	int fd;
 
 	run_sock_beside(keeper.socket, "keep", &path);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && storm_now() < until &&
-	       (errno == EINTR || errno == EAGAIN))
+	while ((fd = run_sock_lock(path, false)) < 0 && errno == EWOULDBLOCK &&
+	       storm_now() < until)
 		nanosleep(&pause, NULL);
-	keeper.locked = fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB);
+	keeper.locked = fd >= 0;
 	if (keeper.locked)
 		return true; /* it is never closed */
 	snprintf(why, size, "%s: %s", path,
-		 fd >= 0 && errno == EAGAIN ?
-			 "the launchers before have not ended" :
-			 strerror(errno));
+		 errno == EWOULDBLOCK ? "the launchers before have not ended" :
+					strerror(errno));
 	return false;
 }
 
@@ -456,20 +453,6 @@ static void keeper_stay(void)
 	run_reader_fini(&r);
 }
 
-/* No head is there any more, and none can be before the lock is free.  A log of what
- * went wrong stays. */
-static void keeper_clean(void)
-{
-	char path[RUN_SOCK_PATH];
-
-	unlink(keeper.socket);
-	run_sock_beside(keeper.socket, "new", &path);
-	unlink(path);
-	run_sock_beside(keeper.socket, "log", &path);
-	if (keeper.ended)
-		unlink(path);
-}
-
 int keeper_serve(const char *socket, int tell)
 {
 	char why[600] = "no signals";
@@ -492,7 +475,8 @@ int keeper_serve(const char *socket, int tell)
 	keeper_stop(keeper.ended);
 	if (keeper.head)
 		waitpid(keeper.head, NULL, 0);
+	/* no other head can be there before the lock is free */
 	if (keeper.locked)
-		keeper_clean();
+		run_sock_remove(keeper.socket, good);
 	return !good;
 }

@@ -4,10 +4,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -66,6 +68,50 @@ void run_sock_beside(const char *path, const char *part,
 	snprintf(*out, sizeof(*out), "%.*s.%s",
 		 (int) (dot ? dot - path : (ptrdiff_t) strlen(path)), path,
 		 part);
+}
+
+static bool run_sock_is_at(int fd, const char *path)
+{
+	struct stat here, there;
+
+	return !fstat(fd, &here) && !lstat(path, &there) &&
+	       here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
+int run_sock_lock(const char *path, bool wait)
+{
+	for (;;) {
+		int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+			      0600);
+		int err;
+
+		if (fd < 0)
+			return -1;
+		do
+			err = flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB)) ?
+				      errno :
+				      0;
+		while (err == EINTR);
+		if (!err && run_sock_is_at(fd, path))
+			return fd;
+		close(fd);
+		if (err) {
+			errno = err;
+			return -1;
+		}
+	}
+}
+
+void run_sock_remove(const char *path, bool log)
+{
+	static const char *const parts[] = { "sock", "new", "log", "keep" };
+	char name[RUN_SOCK_PATH];
+
+	for (size_t k = 0; k < sizeof(parts) / sizeof(*parts); k++) {
+		run_sock_beside(path, parts[k], &name);
+		if (log || strcmp(parts[k], "log"))
+			unlink(name);
+	}
 }
 
 static bool run_sock_address(const char *path, struct sockaddr_un *un)

@@ -25,6 +25,13 @@ bool run_sock_path(const char *job, char (*out)[RUN_SOCK_PATH], char *why,
 void run_sock_beside(const char *path, const char *part,
 		     char (*out)[RUN_SOCK_PATH]);
 
+/* A lock's descriptor, of the file that has this name now; its holder may remove it.
+ * -1 with errno; EWOULDBLOCK: another process has it, and wait was false. */
+int run_sock_lock(const char *path, bool wait);
+/* Remove what a keeper and its head leave beside a socket, the keeper's lock last; by
+ * the holder of that lock.  The log says why a start failed. */
+void run_sock_remove(const char *path, bool log);
+
 /* A descriptor, or -1 and errno; EPERM: the other end is another user's. */
 int run_sock_connect(const char *path);
 int run_sock_listen(const char *path);

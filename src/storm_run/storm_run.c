@@ -182,25 +182,6 @@ static bool run_start_launchers(const struct run_job *j)
 	return good;
 }
 
-/* One client starts the launchers; others wait for it. */
-static int run_lock(const struct run_job *j)
-{
-	char path[RUN_SOCK_PATH];
-	int fd;
-
-	run_sock_beside(j->path, "lock", &path);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	while (fd >= 0 && flock(fd, LOCK_EX)) {
-		if (errno == EINTR)
-			continue;
-		close(fd);
-		fd = -1;
-	}
-	if (fd < 0)
-		run_say("%s: %s", path, strerror(errno));
-	return fd;
-}
-
 static bool run_nobody_there(void)
 {
 	return errno == ENOENT || errno == ECONNREFUSED;
@@ -219,21 +200,36 @@ static int run_connect_or_start(const struct run_job *j)
 	return -1;
 }
 
+/* One client starts the launchers; others wait for it. */
+static int run_start_or_wait(const struct run_job *j)
+{
+	char path[RUN_SOCK_PATH];
+	int lock, sock, err;
+
+	run_sock_beside(j->path, "lock", &path);
+	lock = run_sock_lock(path, true);
+	if (lock < 0) {
+		run_say("%s: %s", path, strerror(errno));
+		errno = 0;
+		return -1;
+	}
+	sock = run_connect_or_start(j);
+	err = errno;
+	unlink(path);
+	close(lock);
+	errno = err;
+	return sock;
+}
+
 /* A connection to the head, which is started if there is none; or -1. */
 static int run_connect(const struct run_job *j, bool start)
 {
-	int sock = run_sock_connect(j->path), lock, err;
+	int sock = run_sock_connect(j->path), err;
 
-	if (sock >= 0 || (run_nobody_there() && !start))
-		return sock;
-	if (run_nobody_there()) {
-		lock = run_lock(j);
-		if (lock < 0)
+	if (sock < 0 && run_nobody_there()) {
+		if (!start)
 			return -1;
-		sock = run_connect_or_start(j);
-		err = errno;
-		close(lock);
-		errno = err;
+		sock = run_start_or_wait(j);
 	}
 	err = errno;
 	if (sock < 0 && err)

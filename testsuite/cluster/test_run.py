@@ -45,8 +45,16 @@ def processes(lab, *names):
             for _ in lab.lab.pids(node, name)]
 
 
+def files(lab):
+    """What storm run has in /tmp."""
+    return [f"{host}:{name}" for host in [*lab.names, "login"]
+            if "storm-20001" in lab.listing(host)
+            for name in lab.listing(host, "/tmp/storm-20001")]
+
+
 def nothing_left(lab):
     until(lambda: not processes(lab), lambda: f"{processes(lab)} to end")
+    until(lambda: not files(lab), lambda: f"{files(lab)} to be removed")
 
 
 def begin(lab, script, nodes=NODES):
