@@ -17,6 +17,7 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -699,6 +700,20 @@ static bool head_has_room(void)
 	       STRANGERS + STRANGERS_PER_NODE * head.step.count;
 }
 
+/* Clients that wait get half of the descriptors: those before them end only if their
+ * output can come in. */
+static bool head_has_files(void)
+{
+	struct rlimit l = { .rlim_cur = RLIM_INFINITY };
+	uint64_t n = 0;
+
+	for (const struct conn *c = head.conns; c; c = c->next)
+		if (!c->tcp)
+			n += 1 + (c->file[0] >= 0 ? RUN_SOCK_FDS : 0);
+	getrlimit(RLIMIT_NOFILE, &l);
+	return n + 1 + RUN_SOCK_FDS <= l.rlim_cur / 2;
+}
+
 static void head_expire_strangers(void)
 {
 	uint64_t now = storm_now();
@@ -766,8 +781,9 @@ static struct pollfd *head_polls(size_t *count)
 		return NULL;
 	p[POLL_EVENT] = (struct pollfd) { head.event, POLLIN, 0 };
 	/* without a descriptor to spare poll(2) would return for ever */
-	p[POLL_LISTENER] =
-		(struct pollfd) { head.full ? -1 : head.listener, POLLIN, 0 };
+	p[POLL_LISTENER] = (struct pollfd) {
+		head.full || !head_has_files() ? -1 : head.listener, POLLIN, 0
+	};
 	p[POLL_INLETS] = (struct pollfd) {
 		head.full || !head_has_room() ? -1 : head.inlets, POLLIN, 0
 	};

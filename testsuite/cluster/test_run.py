@@ -3,6 +3,8 @@
 becomes of them when a client, the head, a launcher, srun or a node dies."""
 import os
 import re
+import resource
+import select
 import signal
 import time
 
@@ -294,6 +296,69 @@ def test_no_job(lab):
              'storm run: "0" is no number of tasks\n', 2)):
         done = lab.run(argv)
         assert (done.code, done.err) == (code, text)
+
+
+# -- how it begins ---------------------------------------------------------------
+
+#: One launcher is kept from its start by a TaskProlog, until there is a file
+SLOW_START = """
+echo '#!/bin/sh
+[ $SLURM_PROCID != 2 ] || until [ -e '$PWD'/go ]; do sleep 0.05; done' >hold
+mkdir bin; echo '#!/bin/sh
+exec '$(command -v srun) --task-prolog=$PWD'/hold "$@"' >bin/srun
+chmod +x hold bin/srun; PATH=$PWD/bin:$PATH
+storm run true; echo first $?
+storm run -N4 true; echo next $?
+"""
+
+
+@pytest.mark.parametrize("victim", ["keeper", "srun", "head", "launcher"])
+def test_death_at_the_start(lab, victim):
+    """Before all launchers are there: the client says so, and the next one starts
+    anew."""
+    one = begin(lab, SLOW_START)
+    until(lambda: all(launchers(lab, n) for n in ("n1", "n2", "n4")) and heads(lab),
+          lambda: "the other launchers: " + one.log())
+    os.kill({"keeper": the_keeper, "srun": the_srun, "head": the_head,
+             "launcher": lambda lab: launchers(lab, "n1")[0]}[victim](lab),
+            signal.SIGKILL)
+    (one.dir / "go").touch()
+    ended(lab, one, "^first 1$", "^storm run: the launchers cannot be started: .")
+    assert len(STARTED.findall(one.log())) == 1, one.log()
+
+
+def few(pid, files):
+    """Lower a process's limit of descriptors; returns what lifts it."""
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE, (files, 4096))
+    return lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+
+
+def test_no_descriptors(lab):
+    """With few of them a head lets clients wait, and all of them end. A launcher without
+    any fails a run by name; the next one succeeds."""
+    one = begin(lab, """
+storm run true; touch ready; until [ -e go ]; do sleep 0.05; done
+for k in $(seq 24); do (storm run -N4 hostname; echo code $?) & done; wait
+touch many; until [ -e none ]; do sleep 0.05; done
+storm run -N4 hostname; echo none $?; touch failed; until [ -e more ]; do sleep 0.05; done
+storm run -N4 hostname; echo next $?
+""")
+    until((one.dir / "ready").exists, lambda: "the launchers: " + one.log())
+    lift = few(the_head(lab), 64)
+    (one.dir / "go").touch()
+    until((one.dir / "many").exists, lambda: "24 runs: " + one.log())
+    lift()
+    lift = few(launchers(lab, "n3")[0], 4)
+    (one.dir / "none").touch()
+    until((one.dir / "failed").exists, lambda: "a run: " + one.log())
+    lift()
+    (one.dir / "more").touch()
+    out = printed(one)
+    assert out.count("code 0") == 24 and [out.count(n) for n in lab.names] == \
+        [26, 26, 25, 26], out
+    assert out[-5:].count("next 0") == 1 and "none 24" in out, out
+    assert "storm run: error: n3: task 2: cannot start a task: Too many open files" \
+        in out, out
 
 
 # -- how it ends -----------------------------------------------------------------
