@@ -11,6 +11,7 @@
 
 enum conn_kind {
 	CONN_NEW,
+	CONN_PROVING, /* munged reads the credential that it has shown */
 	CONN_CLIENT,
 	CONN_PARENT, /* the launcher whose child the head is; or the keeper */
 	CONN_KEEPER,
@@ -23,7 +24,7 @@ struct conn {
 	enum conn_kind kind;
 	int fd; /* -1: closed; the head frees it */
 	bool tcp;
-	uint64_t since;
+	uint64_t since, serial;
 	bool bye; /* close it when all is sent */
 	struct run_reader in;
 	uint8_t *out; /* [at, have) is to be sent */
@@ -37,6 +38,7 @@ struct conn {
 	size_t ask_len;
 	struct run_what what;
 	uint8_t queued; /* it was told that it waits */
+	uint8_t deaf;	/* bit k: nobody reads its descriptor k */
 	/* INLET */
 	uint64_t taken;
 };

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "conn.h"
+#include "errand.h"
 #include "head.h"
 #include "launcher_base.h"
 #include "runs.h"
@@ -71,8 +72,9 @@ static struct {
 	struct storm_addr relay;
 	uint8_t life[RUN_LIFE];
 	uint32_t told_floor;
-	int listener, inlets, event;
-	bool full; /* there are no descriptors to accept with */
+	int listener, inlets, event, errands;
+	uint64_t serial; /* of the last connection */
+	bool full;	 /* there are no descriptors to accept with */
 	pthread_mutex_t lock;
 	struct note *notes, **notes_tail;
 } head = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -582,35 +584,90 @@ static void head_say_refused(uint32_t uid)
 		  "output refused: it is of uid %u, or of another head", uid);
 }
 
-/* Is it a launcher of this head's life, and this user's? */
-static void head_prove(struct conn *c, struct storm_in *body)
+static struct conn *head_of_serial(uint64_t serial)
 {
-	void *what = NULL;
-	struct storm_in in;
-	const uint8_t *life;
-	uint32_t uid, gid;
-	size_t len = (size_t) (body->end - body->p);
-	int err = STORM_EINVAL;
+	struct conn *c = head.conns;
 
-	if (len && !body->p[len - 1])
-		err = storm_credential_decode((const char *) body->p, &what,
-					      &len, &uid, &gid);
-	if (err) {
+	while (c && !(c->serial == serial && c->fd >= 0))
+		c = c->next;
+	return c;
+}
+
+/* A credential on its way through munged, which may be slow. */
+struct head_proof {
+	struct errand base;
+	uint64_t serial; /* the connection, which may be gone by then */
+	char *cred;
+	void *what;
+	size_t len;
+	uint32_t uid;
+	int err;
+};
+
+static void head_proof_work(struct errand *e)
+{
+	struct head_proof *p = (struct head_proof *) e;
+	uint32_t gid;
+
+	p->err = storm_credential_decode(p->cred, &p->what, &p->len, &p->uid,
+					 &gid);
+}
+
+/* A launcher believes who can tell its secret. */
+static void head_believe(struct conn *c, uint64_t run, const uint8_t *secret)
+{
+	const struct conn *to = head_client(run);
+
+	c->run = run;
+	c->kind = CONN_INLET;
+	conn_put(c, RUN_PROVEN, secret, RUN_SECRET);
+	for (uint8_t fd = 1; to && fd <= 2; fd++)
+		if (to->deaf & 1 << fd)
+			conn_put(c, RUN_DEAF, &fd, 1);
+}
+
+/* Is it a launcher of this head's life, and this user's? */
+static void head_proof_done(struct errand *e)
+{
+	struct head_proof *p = (struct head_proof *) e;
+	struct conn *c = head_of_serial(p->serial);
+	uint8_t *what = p->err ? NULL : p->what;
+	struct storm_in in = { what, what ? what + p->len : NULL, false };
+	uint64_t run = storm_get64(&in);
+	const uint8_t *life = storm_get(&in, RUN_LIFE);
+	const uint8_t *secret = storm_get(&in, RUN_SECRET);
+
+	if (c && p->err) {
 		conn_close(c);
-		return;
-	}
-	in = (struct storm_in) { what, (uint8_t *) what + len, false };
-	c->run = storm_get64(&in);
-	life = storm_get(&in, RUN_LIFE);
-	if (!storm_in_done(&in) || uid != geteuid() ||
-	    memcmp(life, head.life, RUN_LIFE)) {
-		head_say_refused(uid);
+	} else if (c && (!storm_in_done(&in) || p->uid != geteuid() ||
+			 memcmp(life, head.life, RUN_LIFE))) {
+		head_say_refused(p->uid);
 		conn_close(c);
-	} else {
-		c->kind = CONN_INLET;
-		head_say_taken(c);
+	} else if (c) {
+		head_believe(c, run, secret);
 	}
 	free(what);
+	free(p->cred);
+	free(p);
+}
+
+static void head_prove(struct conn *c, struct storm_in *body)
+{
+	size_t len = (size_t) (body->end - body->p);
+	struct head_proof *p = calloc(1, sizeof(*p));
+
+	if (p && len && !body->p[len - 1]) {
+		p->base.work = head_proof_work;
+		p->base.done = head_proof_done;
+		p->serial = c->serial;
+		p->cred = launcher_copy(body->p, len);
+		c->kind = CONN_PROVING;
+		if (!errands_give(&p->base))
+			return;
+		free(p->cred);
+	}
+	free(p);
+	conn_close(c);
 }
 
 static void head_output(struct conn *c, const struct storm_in *body)
@@ -623,10 +680,22 @@ static void head_output(struct conn *c, const struct storm_in *body)
 		return;
 	}
 	/* nobody reads what a client that is gone would have read */
-	if (to)
+	if (to && !(to->deaf & 1 << body->p[0]))
 		conn_put(to, RUN_OUTPUT, body->p, len);
 	c->taken += len - 1;
 	head_say_taken(c);
+}
+
+/* The reader of a client's descriptor is gone: tasks elsewhere get the signal that
+ * those on its host get from the kernel. */
+static void head_deafen(struct conn *c, uint8_t fd)
+{
+	if (fd != 1 && fd != 2)
+		return;
+	c->deaf |= (uint8_t) (1 << fd);
+	for (struct conn *l = head.conns; l; l = l->next)
+		if (l->kind == CONN_INLET && l->run == c->run)
+			conn_put(l, RUN_DEAF, &fd, 1);
 }
 
 /* Is this frame one that may come now? */
@@ -645,6 +714,8 @@ static void head_take(struct conn *c, enum run_kind kind, struct storm_in *body)
 		runs_close(&head.runs, true);
 	} else if (c->kind == CONN_CLIENT && kind == RUN_SIGNAL) {
 		head_signal(c, storm_get8(body));
+	} else if (c->kind == CONN_CLIENT && kind == RUN_DEAF) {
+		head_deafen(c, storm_get8(body));
 	} else {
 		conn_close(c);
 	}
@@ -679,7 +750,8 @@ static void head_serve_conn(struct conn *c)
 
 static bool head_is_stranger(const struct conn *c)
 {
-	return c->tcp && c->kind == CONN_NEW && c->fd >= 0;
+	return c->tcp && c->fd >= 0 &&
+	       (c->kind == CONN_NEW || c->kind == CONN_PROVING);
 }
 
 /* Anybody can connect.  No stranger makes room for another one, which could be a
@@ -719,7 +791,8 @@ static void head_expire_strangers(void)
 	uint64_t now = storm_now();
 
 	for (struct conn *c = head.conns; c; c = c->next)
-		if (head_is_stranger(c) && now > c->since + STRANGER_LIMIT)
+		if (head_is_stranger(c) && c->kind == CONN_NEW &&
+		    now > c->since + STRANGER_LIMIT)
 			conn_close(c);
 }
 
@@ -735,6 +808,7 @@ static void head_accept(int listener, bool tcp)
 	if (!c)
 		return;
 	c->since = storm_now();
+	c->serial = ++head.serial;
 	c->next = head.conns;
 	head.conns = c;
 }
@@ -766,7 +840,7 @@ static void head_drop_conns(void)
 
 /* ---------------------------------------------------------------------- loop --- */
 
-enum { POLL_EVENT, POLL_LISTENER, POLL_INLETS, POLLS };
+enum { POLL_EVENT, POLL_ERRANDS, POLL_LISTENER, POLL_INLETS, POLLS };
 
 /* Where the connections' ends begin after these.  NULL: no memory. */
 static struct pollfd *head_polls(size_t *count)
@@ -780,6 +854,7 @@ static struct pollfd *head_polls(size_t *count)
 	if (!p)
 		return NULL;
 	p[POLL_EVENT] = (struct pollfd) { head.event, POLLIN, 0 };
+	p[POLL_ERRANDS] = (struct pollfd) { head.errands, POLLIN, 0 };
 	/* without a descriptor to spare poll(2) would return for ever */
 	p[POLL_LISTENER] = (struct pollfd) {
 		head.full || !head_has_files() ? -1 : head.listener, POLLIN, 0
@@ -836,6 +911,8 @@ static void head_turn(void)
 	head_expire_strangers();
 	if (p[POLL_EVENT].revents)
 		head_hear_notes();
+	if (p[POLL_ERRANDS].revents)
+		errands_take();
 	if (p[POLL_LISTENER].revents)
 		head_accept(head.listener, false);
 	if (p[POLL_INLETS].revents)
@@ -970,7 +1047,9 @@ static bool head_begin(const char *socket, char *why, size_t size)
 	head.notes_tail = &head.notes;
 	head.listener = head.inlets = -1;
 	head.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (head.event < 0 || getrandom(head.life, RUN_LIFE, 0) != RUN_LIFE) {
+	head.errands = errands_init();
+	if (head.event < 0 || head.errands < 0 ||
+	    getrandom(head.life, RUN_LIFE, 0) != RUN_LIFE) {
 		snprintf(why, size, "cannot begin: %s", strerror(errno));
 		return false;
 	}

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "errand.h"
 #include "head.h"
 #include "keeper.h"
 #include "launcher.h"
@@ -33,7 +34,6 @@
 #include "task.h"
 
 #define OPEN_LIMIT (60 * STORM_SEC) /* until the head has opened the domain */
-#define LOOK 1000		    /* ms: is the domain over? */
 /* Reports of one launch are some tenths of a millisecond apart. */
 #define HOLD (STORM_MS / 2)
 /* Descriptors of a run were sent before the run itself. */
@@ -84,7 +84,7 @@ static struct {
 	storm_member_t *member; /* NULL: the domain is not open yet */
 	uint32_t self, job;
 	const char *name, *step;
-	int event, signals;
+	int event, signals, errands;
 	int head;	/* a connection to it, if it is a child; or -1 */
 	pid_t head_pid; /* or 0 */
 	int null;
@@ -98,11 +98,18 @@ static struct {
 	bool headless; /* the head has ended */
 } launcher = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+static void launcher_wake(void)
+{
+	uint64_t one = 1;
+
+	if (write(launcher.event, &one, sizeof(one)) < 0)
+		return; /* the counter is full: it wakes anyway */
+}
+
 static void launcher_on_signal(void *arg, storm_member_t *m, uint32_t event,
 			       const void *buf, size_t len)
 {
 	struct said *s = malloc(sizeof(*s) + len);
-	uint64_t one = 1;
 
 	(void) arg;
 	(void) m;
@@ -118,8 +125,7 @@ static void launcher_on_signal(void *arg, storm_member_t *m, uint32_t event,
 	*launcher.said_tail = s;
 	launcher.said_tail = &s->next;
 	pthread_mutex_unlock(&launcher.lock);
-	if (write(launcher.event, &one, sizeof(one)) < 0)
-		return; /* the counter is full: it wakes anyway */
+	launcher_wake();
 }
 
 /* ------------------------------------------------------------------ reports --- */
@@ -168,18 +174,26 @@ static void launcher_task_close(struct local_task *t)
 	}
 }
 
-/* Read its output.  What it wrote before its end is there; others that still have
- * the pipe are not waited for. */
+/* Read what is in its pipe.  True: nobody needs the pipe any more.  What it wrote
+ * before its end is there; others that still have the pipe are not waited for. */
+static bool launcher_pipe_read(struct local_task *t, int k)
+{
+	struct relay *relay = t->run->relay;
+	uint8_t fd = (uint8_t) (k + 1);
+
+	if (relay_is_deaf(relay, fd))
+		return true; /* a task that writes gets SIGPIPE */
+	errno = 0;
+	return !relay_read(relay, t->pipe[k], fd) &&
+	       (errno != EAGAIN || t->ended);
+}
+
 static void launcher_task_read(struct local_task *t)
 {
 	uint64_t before = relay_sent(t->run->relay);
 
 	for (int k = 0; k < 2; k++) {
-		if (t->pipe[k] < 0 || !relay_has_room(t->run->relay))
-			continue;
-		errno = 0;
-		if (relay_read(t->run->relay, t->pipe[k], (uint8_t) (k + 1)) ||
-		    (errno == EAGAIN && !t->ended))
+		if (t->pipe[k] < 0 || !launcher_pipe_read(t, k))
 			continue;
 		close(t->pipe[k]);
 		t->pipe[k] = -1;
@@ -542,8 +556,10 @@ static void launcher_poll_add(struct launcher_polls *l, int fd, short events)
 		size_t room = l->room ? 2 * l->room : 16;
 		void *more = realloc(l->p, room * sizeof(*l->p));
 
-		if (!more)
-			return; /* it is looked at after LOOK */
+		if (!more) {
+			storm_log(STORM_LOG_ERROR, "no memory to wait");
+			_exit(1);
+		}
 		l->p = more;
 		l->room = room;
 	}
@@ -556,6 +572,7 @@ static void launcher_polls_fill(struct launcher_polls *l)
 	launcher_poll_add(l, launcher.event, POLLIN);
 	launcher_poll_add(l, launcher.signals, POLLIN);
 	launcher_poll_add(l, launcher.head, POLLIN);
+	launcher_poll_add(l, launcher.errands, POLLIN);
 	for (struct launched *run = launcher.runs; run; run = run->next) {
 		short events;
 		int fd = run->relay ? relay_fd(run->relay, &events) : -1;
@@ -569,6 +586,20 @@ static void launcher_polls_fill(struct launcher_polls *l)
 				launcher_poll_add(l, t->pipe[k], POLLIN);
 }
 
+/* How many ms to wait for events; -1: until there is one. */
+static int launcher_patience(void)
+{
+	int wait = launcher.ending ? LINGER / 4 : -1;
+
+	for (struct launched *run = launcher.runs; run; run = run->next) {
+		int again = run->relay ? relay_again(run->relay) : -1;
+
+		if (again >= 0 && (wait < 0 || again < wait))
+			wait = again;
+	}
+	return wait;
+}
+
 static short launcher_came(const struct launcher_polls *l, int fd)
 {
 	for (size_t i = 0; i < l->count; i++)
@@ -580,7 +611,7 @@ static short launcher_came(const struct launcher_polls *l, int fd)
 static void launcher_turn(struct launcher_polls *l)
 {
 	launcher_polls_fill(l);
-	if (poll(l->p, l->count, launcher.ending ? LINGER / 4 : LOOK) < 0)
+	if (poll(l->p, l->count, launcher_patience()) < 0)
 		return;
 	if (l->p[0].revents)
 		launcher_hear_all();
@@ -588,6 +619,8 @@ static void launcher_turn(struct launcher_polls *l)
 		launcher_files_receive();
 	if (l->p[1].revents)
 		launcher_signals();
+	if (l->p[3].revents)
+		errands_take();
 	for (struct local_task *t = launcher.tasks; t; t = t->next)
 		if (t->run->relay)
 			launcher_task_read(t);
@@ -600,6 +633,28 @@ static void launcher_turn(struct launcher_polls *l)
 				    fd < 0 ? 0 : launcher_came(l, fd));
 	}
 	launcher_tasks_report();
+}
+
+/* In a thread, until the domain is over: the loop waits for descriptors alone. */
+static void *launcher_watch_domain(void *member)
+{
+	while (storm_member_test_event(member, NO_SIGNAL, true, 0) !=
+	       STORM_ECLOSED)
+		;
+	launcher_wake();
+	return NULL;
+}
+
+/* All signals are blocked that the loop takes. */
+static bool launcher_watch(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, launcher_watch_domain,
+			   launcher.member))
+		return false;
+	pthread_detach(thread);
+	return true;
 }
 
 /* True once it is there, and open. */
@@ -625,7 +680,10 @@ static bool launcher_is_open(uint64_t until)
 	}
 	launcher.self = info.node;
 	storm_member_hold(launcher.member, HOLD);
-	return true;
+	if (launcher_watch())
+		return true;
+	storm_log(STORM_LOG_ERROR, "no thread is left");
+	return false;
 }
 
 /* srun brings it to the keeper.  Port 0: it is taken. */
@@ -681,7 +739,9 @@ static const char *launcher_begin_serving(const char *socket, uint16_t port)
 	launcher.said_tail = &launcher.said;
 	launcher.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	launcher.null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (launcher.event < 0 || launcher.null < 0 || !launcher_take_signals())
+	launcher.errands = errands_init();
+	if (launcher.event < 0 || launcher.errands < 0 || launcher.null < 0 ||
+	    !launcher_take_signals())
 		return strerror(errno);
 	/* before there is a thread that a fork would not copy */
 	if (socket)

@@ -9,9 +9,11 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "errand.h"
 #include "relay.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/wire/credential.h"
@@ -23,11 +25,23 @@
 #define TRIES 10
 #define TRY_AGAIN (1 * STORM_SEC)
 
+/* A credential on its way from munged. */
+struct relay_errand {
+	struct errand base;
+	struct relay *relay; /* NULL: it is gone */
+	uint8_t what[8 + RUN_LIFE + RUN_SECRET];
+	char *cred;
+	int err;
+};
+
 struct relay {
 	const struct run_start *start;
-	int fd;	     /* -1: not opened, or failed */
-	int failed;  /* errno, or 0 */
-	bool proven; /* the head has seen the proof: output may be sent */
+	struct relay_errand *errand; /* NULL: none is under way */
+	uint8_t secret[RUN_SECRET];
+	uint8_t deaf; /* bit k: nobody reads descriptor k */
+	int fd;	      /* -1: not opened, or failed */
+	int failed;   /* errno, or 0 */
+	bool proven;  /* each knows who the other is: output may be sent */
 	uint32_t tries;
 	uint64_t again_at;
 	char *proof; /* a frame */
@@ -64,6 +78,8 @@ void relay_destroy(struct relay *r)
 {
 	if (!r)
 		return;
+	if (r->errand)
+		r->errand->relay = NULL;
 	relay_close(r);
 	run_reader_fini(&r->in);
 	free(r->proof);
@@ -96,36 +112,7 @@ static void relay_put(struct relay *r, enum run_kind kind, const void *buf,
 	r->have += RUN_FRAME_HEADER + len;
 }
 
-/* The first frame names the user, who else may not send, and the run.  A credential
- * serves once. */
-static bool relay_make_proof(struct relay *r)
-{
-	uint8_t what[8 + RUN_LIFE];
-	struct storm_out o = { what, what + sizeof(what), false };
-	char *cred;
-	size_t len;
-
-	storm_put64(&o, r->start->number);
-	storm_put(&o, r->start->life, RUN_LIFE);
-	free(r->proof);
-	r->proof = NULL;
-	if (storm_credential_encode(geteuid(), what, sizeof(what), &cred)) {
-		errno = ENOKEY;
-		return false;
-	}
-	len = strlen(cred) + 1;
-	r->proof_at = 0;
-	r->proof_len = RUN_FRAME_HEADER + len;
-	r->proof = malloc(r->proof_len);
-	if (r->proof) {
-		run_frame_head((uint8_t *) r->proof, RUN_PROOF, len);
-		memcpy(r->proof + RUN_FRAME_HEADER, cred, len);
-	}
-	free(cred);
-	return r->proof != NULL;
-}
-
-static void relay_open(struct relay *r)
+static void relay_connect(struct relay *r)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET,
 				   .sin_port = htons(r->start->relay.port) };
@@ -141,8 +128,77 @@ static void relay_open(struct relay *r)
 	if (connect(r->fd, (struct sockaddr *) &sin, sizeof(sin)) &&
 	    errno != EINPROGRESS)
 		relay_fail(r, "the head cannot be reached");
-	else if (!relay_make_proof(r))
-		relay_fail(r, "MUNGE");
+}
+
+/* The first frame names the user, who else may not send, and the run.  A credential
+ * serves once. */
+static bool relay_set_proof(struct relay *r, const char *cred)
+{
+	size_t len = strlen(cred) + 1;
+
+	free(r->proof);
+	r->proof = malloc(RUN_FRAME_HEADER + len);
+	if (!r->proof)
+		return false;
+	run_frame_head((uint8_t *) r->proof, RUN_PROOF, len);
+	memcpy(r->proof + RUN_FRAME_HEADER, cred, len);
+	r->proof_at = 0;
+	r->proof_len = RUN_FRAME_HEADER + len;
+	return true;
+}
+
+static void relay_errand_work(struct errand *e)
+{
+	struct relay_errand *errand = (struct relay_errand *) e;
+
+	errand->err = storm_credential_encode(
+		geteuid(), errand->what, sizeof(errand->what), &errand->cred);
+}
+
+static void relay_errand_done(struct errand *e)
+{
+	struct relay_errand *errand = (struct relay_errand *) e;
+	struct relay *r = errand->relay;
+
+	if (r) {
+		r->errand = NULL;
+		errno = ENOKEY;
+		if (errand->err || !relay_set_proof(r, errand->cred))
+			relay_fail(r, "MUNGE");
+		else
+			relay_connect(r);
+	}
+	if (!errand->err)
+		free(errand->cred);
+	free(errand);
+}
+
+/* A head that tells the secret in the credential could decode it, and so is this user's.
+ * After a head's death its port may be another user's. */
+static void relay_open(struct relay *r)
+{
+	struct relay_errand *errand = calloc(1, sizeof(*errand));
+	struct storm_out o;
+
+	if (!errand || getrandom(r->secret, RUN_SECRET, 0) != RUN_SECRET) {
+		free(errand);
+		relay_fail(r, "memory");
+		return;
+	}
+	o = (struct storm_out) { errand->what,
+				 errand->what + sizeof(errand->what), false };
+	storm_put64(&o, r->start->number);
+	storm_put(&o, r->start->life, RUN_LIFE);
+	storm_put(&o, r->secret, RUN_SECRET);
+	errand->base.work = relay_errand_work;
+	errand->base.done = relay_errand_done;
+	errand->relay = r;
+	r->errand = errand;
+	if (!errands_give(&errand->base))
+		return;
+	r->errand = NULL;
+	free(errand);
+	relay_fail(r, "a thread");
 }
 
 bool relay_has_room(const struct relay *r)
@@ -184,6 +240,21 @@ int relay_failed(const struct relay *r)
 	return r->failed;
 }
 
+bool relay_is_deaf(const struct relay *r, uint8_t fd)
+{
+	return r->deaf & 1 << fd;
+}
+
+int relay_again(const struct relay *r)
+{
+	uint64_t now = storm_now();
+
+	if (r->fd >= 0 || r->failed || r->errand || !r->have)
+		return -1;
+	return now >= r->again_at ? 0 :
+				    (int) ((r->again_at - now) / STORM_MS) + 1;
+}
+
 int relay_fd(const struct relay *r, short *events)
 {
 	*events = POLLIN;
@@ -223,6 +294,24 @@ static void relay_write_all(struct relay *r)
 	r->at = 0;
 }
 
+/* Nothing of a stranger's counts. */
+static void relay_hear(struct relay *r, enum run_kind kind,
+		       struct storm_in *body)
+{
+	if (kind == RUN_PROVEN) {
+		const uint8_t *secret = storm_get(body, RUN_SECRET);
+
+		r->proven = secret && !memcmp(secret, r->secret, RUN_SECRET);
+		errno = EPERM;
+		if (!r->proven)
+			relay_fail(r, "another user has the head's port");
+	} else if (r->proven && kind == RUN_TAKEN) {
+		r->taken = storm_get64(body);
+	} else if (r->proven && kind == RUN_DEAF) {
+		r->deaf |= (uint8_t) (1 << (storm_get8(body) & 3));
+	}
+}
+
 static void relay_receive(struct relay *r)
 {
 	enum run_kind kind;
@@ -240,16 +329,13 @@ static void relay_receive(struct relay *r)
 		return;
 	}
 	r->in.have += (size_t) n;
-	while (run_reader_next(&r->in, &kind, &body) > 0)
-		if (kind == RUN_TAKEN) {
-			r->proven = true;
-			r->taken = storm_get64(&body);
-		}
+	while (r->fd >= 0 && run_reader_next(&r->in, &kind, &body) > 0)
+		relay_hear(r, kind, &body);
 }
 
 void relay_serve(struct relay *r, short events)
 {
-	if (r->fd < 0 && !r->failed && r->have && storm_now() >= r->again_at)
+	if (!relay_again(r))
 		relay_open(r);
 	if (r->fd >= 0 && events & (POLLIN | POLLHUP | POLLERR))
 		relay_receive(r);

@@ -30,9 +30,14 @@ bool relay_has_taken(const struct relay *r, uint64_t sent);
 
 /* An errno, once output is lost; else 0. */
 int relay_failed(const struct relay *r);
+/* Will nobody read what is written to this descriptor? */
+bool relay_is_deaf(const struct relay *r, uint8_t fd);
+/* After how many ms relay_serve() is to be called: there is output, and no connection.
+ * -1: not for that. */
+int relay_again(const struct relay *r);
 
 /* For poll(2): -1, or its descriptor with the events to wait for; then what came.
- * Call the second one in each turn: it opens the connection. */
+ * Call the second one in each turn: it opens the connection, with errands (errand.h). */
 int relay_fd(const struct relay *r, short *events);
 void relay_serve(struct relay *r, short events);
 

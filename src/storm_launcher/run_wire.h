@@ -19,6 +19,7 @@
 #define RUN_LIMITS 16		 /* resource limits, RLIMIT_CPU and on */
 #define RUN_REPORT 1		 /* the kind of launchers' reports */
 #define RUN_LIFE 16		 /* bytes that name a head's life */
+#define RUN_SECRET 16		 /* bytes that a launcher's credential hides */
 
 enum run_kind {
 	/* a connection's first one, to the head: it begins with RUN_VERSION */
@@ -47,7 +48,11 @@ enum run_kind {
 	RUN_READY = 17,
 	/* head -> launcher, on the local socket: u64 run, whose FILES are not needed:
 	 * it does not begin */
-	RUN_NO_FILES = 18
+	RUN_NO_FILES = 18,
+	/* head -> launcher, by TCP, after PROOF: the secret of its credential */
+	RUN_PROVEN = 19,
+	/* client -> head -> launchers, by TCP: u8 descriptor, which nobody reads */
+	RUN_DEAF = 20
 };
 
 /* What to execute, and as whom it feels.  The strings are the buffer's that it was

@@ -305,6 +305,8 @@ static bool run_waits; /* for CPUs, and nobody was told */
 static int run_head, run_signals = -1;
 static bool run_killed; /* a signal that ends tasks was passed on */
 static bool run_drops;	/* and nobody reads their output */
+static bool run_deaf[STDERR_FILENO + 1]; /* its reader is gone */
+static bool run_lost;			 /* output could not be written */
 
 /* Pass a signal on to all tasks. */
 static void run_pass_signal(void)
@@ -327,6 +329,24 @@ static void run_pass_signal(void)
 	run_sock_send(run_head, frame, sizeof(frame), NULL);
 }
 
+/* It cannot be written to: tasks elsewhere get SIGPIPE, as one here does that writes to
+ * a pipe without a reader.  All else is a loss. */
+static void run_stop_output(int fd)
+{
+	uint8_t frame[RUN_FRAME_HEADER + 1];
+
+	if (errno != EPIPE) {
+		run_say(fd == STDOUT_FILENO ? "error: standard output: %s" :
+					      "error: standard error: %s",
+			strerror(errno));
+		run_lost = true;
+	}
+	run_deaf[fd] = true;
+	run_frame_head(frame, RUN_DEAF, 1);
+	frame[RUN_FRAME_HEADER] = (uint8_t) fd;
+	run_sock_send(run_head, frame, sizeof(frame), NULL);
+}
+
 /* A pipe that poll(2) calls writable takes so much at once. */
 #define PIECE 4096
 #define DROP 1000 /* ms */
@@ -335,7 +355,7 @@ static void run_pass_signal(void)
  * tasks that a signal has ended from being told. */
 static void run_write(int fd, const uint8_t *buf, size_t len)
 {
-	while (len) {
+	while (len && !run_deaf[fd]) {
 		struct pollfd p[] = { { fd, POLLOUT, 0 },
 				      { run_signals, POLLIN, 0 } };
 		ssize_t n;
@@ -353,7 +373,7 @@ static void run_write(int fd, const uint8_t *buf, size_t len)
 			continue;
 		n = write(fd, buf, len < PIECE ? len : PIECE);
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
-			return; /* nobody reads it, as of a local task */
+			run_stop_output(fd);
 		if (n <= 0)
 			continue;
 		buf += n;
@@ -365,6 +385,7 @@ static void run_write(int fd, const uint8_t *buf, size_t len)
 static int run_hear(enum run_kind kind, struct storm_in *body)
 {
 	size_t len = (size_t) (body->end - body->p);
+	int rc;
 
 	switch (kind) {
 	case RUN_OUTPUT:
@@ -376,7 +397,8 @@ static int run_hear(enum run_kind kind, struct storm_in *body)
 		run_say("%.*s", (int) len, (const char *) body->p);
 		return kind == RUN_SAY ? GOES_ON : FAILED;
 	case RUN_END:
-		return storm_get8(body);
+		rc = storm_get8(body);
+		return run_lost && !rc ? FAILED : rc;
 	case RUN_AGAIN:
 		return ASK_AGAIN;
 	case RUN_QUEUED:

@@ -3,7 +3,6 @@
 becomes of them when a client, the head, a launcher, srun or a node dies."""
 import os
 import re
-import resource
 import select
 import signal
 import time
@@ -72,7 +71,11 @@ def begin(lab, script, nodes=NODES):
 def batch(lab, script, code=0, **options):
     """The lines that a script prints, without that of the launchers' start,
     which comes once."""
-    one = begin(lab, script, **options)
+    return printed(begin(lab, script, **options), code)
+
+
+def printed(one, code=0):
+    """batch()'s lines, of a job that has begun."""
     done = one.finish()
     assert done.code == code, f"{done}{one.log()}"
     log, times = STARTED.subn("", one.log())
@@ -97,10 +100,19 @@ def the_keeper(lab):
     return pid
 
 
-def the_head(lab):
-    pid, = [pid for pid in lab.lab.pids("n1", "storm_launcher")
+def heads(lab):
+    return [pid for pid in lab.lab.pids("n1", "storm_launcher")
             if b"--head" in cmdline(pid)]
+
+
+def the_head(lab):
+    pid, = heads(lab)
     return pid
+
+
+def the_srun(lab):
+    return [pid for pid in lab.lab.pids("n1", "srun")
+            if b"storm-launcher" in cmdline(pid)][0]
 
 
 def cmdline(pid):
@@ -208,20 +220,35 @@ wait $second; echo second $?; touch go; wait $first; echo first $?
     assert "first 0" in one.log() and "never" not in one.log(), one.log()
 
 
+def full(pid):
+    """Is the pipe that is a process's standard output full?"""
+    fd = os.open(f"/proc/{pid}/fd/1", os.O_WRONLY | os.O_NONBLOCK)
+    try:
+        return not select.select([], [fd], [], 0)[1]
+    finally:
+        os.close(fd)
+
+
 def test_output(lab):
     """All of it comes, from all nodes, also by a pipe whose reader is slow, and before
-    the end. A reader that is gone stops nobody."""
-    out = batch(lab, """
+    the end. A reader that is gone stops those alone that write more."""
+    one = begin(lab, """
 storm run true
 storm run -N4 sh -c 'head -c 3000000 /dev/zero | tr "\\0" $SLURM_PROCID; echo err >&2' \\
-  2>err | (sleep 0.5; cat >got); echo ${PIPESTATUS[0]}
+  2>err | (until [ -e read ]; do sleep 0.05; done; cat >got); echo ${PIPESTATUS[0]}
 for k in 0 1 2 3; do tr -cd $k <got | wc -c; done; wc -l <err
 storm run -N4 sh -c 'yes | head -c 1000000; exit 4' 2>/dev/null | true; echo ${PIPESTATUS[0]}
 storm run -N4 hostname >&-; echo $?
-storm run -N4 hostname >/dev/full 2>err; echo $?
+storm run -N4 hostname >/dev/full 2>err; echo $? $(grep -c 'standard output: No space' err)
+timeout 60 storm run -N4 yes 2>err | head -n1; echo ${PIPESTATUS[0]}; cat err
 """)
+    until(lambda: [p for p in lab.lab.pids("n1", "storm_run") if full(p)],
+          lambda: "the reader's pipe to be full: " + one.log())
+    (one.dir / "read").touch()
+    out = printed(one)
     assert out[:6] == ["0"] + 4 * ["3000000"] + ["4"]
-    assert out[6:] == ["4", "0", "0"] or out[6:] == ["4", "0", "1"], out
+    assert out[6:] == ["4", "0", "1 1", "y", "141", "storm run: error: n1,n2,n3,n4: "
+                       "tasks 0-3: Broken pipe"]
 
 
 def test_stuck_reader(lab):
@@ -257,6 +284,38 @@ storm run -N4 true; echo quiet $?; until [ -e end ]; do sleep 0.05; done
     assert sorted(filter(None, out)) == [
         "code 1", "n1", "n2", "n4", "quiet 0",
         "storm run: error: n3: task 2: output is lost: Required key not available"]
+
+
+def stopped(lab, daemon, *nodes):
+    """Send SIGSTOP; returns what sends SIGCONT."""
+    pids = [pid for node in nodes for pid in lab.lab.pids(node, daemon)]
+    assert len(pids) == len(nodes)
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    return lambda: [os.kill(pid, signal.SIGCONT) for pid in pids]
+
+
+def test_slow_munged(lab):
+    """Only output waits for munged: on the head's host, and on another one."""
+    one = begin(lab, """
+storm run true; touch ready; until [ -e go ]; do sleep 0.05; done
+storm run -N4 sh -c 'echo out; touch out$SLURM_PROCID' & first=$!
+until [ -e out0 -a -e out1 -a -e out2 -a -e out3 ]; do sleep 0.05; done
+# munge(1) gives up after more seconds
+SECONDS=0; for k in 1 2 3; do storm run -N4 true || break; done; echo quiet $? $SECONDS
+touch quiet; wait $first; echo first $?
+""")
+    until((one.dir / "ready").exists, lambda: "the launchers: " + one.log())
+    go_on = stopped(lab, "munged", "n1", "n3")
+    try:
+        (one.dir / "go").touch()
+        until((one.dir / "quiet").exists, lambda: "quiet runs: " + one.log())
+    finally:
+        go_on()
+    out = printed(one)
+    assert sorted(out) == ["first 0", *4 * ["out"],
+                           *[line for line in out if re.fullmatch("quiet 0 [0-4]", line)]]
+    assert len(out) == 6, out
 
 
 def test_bad_programs(lab):
@@ -327,10 +386,12 @@ def test_death_at_the_start(lab, victim):
     assert len(STARTED.findall(one.log())) == 1, one.log()
 
 
-def few(pid, files):
-    """Lower a process's limit of descriptors; returns what lifts it."""
-    before = resource.prlimit(pid, resource.RLIMIT_NOFILE, (files, 4096))
-    return lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+def limit(lab, node, what, files):
+    """Set how many descriptors a process of storm_launcher's may have. root of a lab
+    may not."""
+    done = lab.lab.run(["sh", "-c", f"prlimit --pid $(pgrep -f '{what}') --nofile={files}:"],
+                       host=node, user="user", cwd="/")
+    assert done.returncode == 0, done.stderr
 
 
 def test_no_descriptors(lab):
@@ -344,14 +405,13 @@ storm run -N4 hostname; echo none $?; touch failed; until [ -e more ]; do sleep 
 storm run -N4 hostname; echo next $?
 """)
     until((one.dir / "ready").exists, lambda: "the launchers: " + one.log())
-    lift = few(the_head(lab), 64)
+    limit(lab, "n1", "storm_launcher --[h]ead", 64)
     (one.dir / "go").touch()
     until((one.dir / "many").exists, lambda: "24 runs: " + one.log())
-    lift()
-    lift = few(launchers(lab, "n3")[0], 4)
+    limit(lab, "n3", "[s]torm_launcher ", 4)
     (one.dir / "none").touch()
     until((one.dir / "failed").exists, lambda: "a run: " + one.log())
-    lift()
+    limit(lab, "n3", "[s]torm_launcher ", 1000)
     (one.dir / "more").touch()
     out = printed(one)
     assert out.count("code 0") == 24 and [out.count(n) for n in lab.names] == \
@@ -450,9 +510,7 @@ def test_launcher_killed(lab):
 
 def test_srun_killed(lab):
     one = going(lab)
-    pid, = [p for p in lab.lab.pids("n1", "srun")
-            if b"storm-launcher" in cmdline(p)][:1]
-    os.kill(pid, signal.SIGKILL)
+    os.kill(the_srun(lab), signal.SIGKILL)
     ended(lab, one, "^code 1$", ENDED)
     assert len(STARTED.findall(one.log())) == 2
 
@@ -497,14 +555,14 @@ def test_stop(lab):
 storm run --stop; echo none $?
 storm run -N4 sleep 1000 & run=$!
 until [ -e go ]; do sleep 0.05; done
-storm run --stop; echo stop $?
+SECONDS=0; storm run --stop; echo stop $? $SECONDS
 wait $run; echo code $?
 storm run -N1 true; echo next $?
 """)
     until(lambda: len(processes(lab, "sleep")) >= NODES, "the tasks")
     before = the_head(lab)
     (one.dir / "go").touch()
-    ended(lab, one, "^none 0$", "^stop 0$", "^code 137$")
+    ended(lab, one, "^none 0$", "^stop 0 [0-4]$", "^code 137$")
     assert not os.path.exists(f"/proc/{before}")
     assert len(STARTED.findall(one.log())) == 2
 
@@ -527,11 +585,16 @@ def frame(kind, body):
     return len(body).to_bytes(4, "big") + bytes([kind]) + body
 for begin in [b""] + [frame(4, c.encode() + bytes(1)) for c in sys.argv[2:]]:
     s = socket.create_connection(("n1", int(sys.argv[1])))
+    got = b""
     try:
-        s.sendall(begin + frame(8, b"\\1forged\\n"))
-        print(s.recv(100))
+        if begin:
+            s.sendall(begin)
+            got = s.recv(100)
+        s.sendall(frame(8, b"\\1forged\\n"))
+        got += s.recv(100)
     except OSError:
-        print(b"")
+        pass
+    print(got)
 """
 
 
@@ -549,7 +612,7 @@ def test_other_user(lab):
     port, = listens(the_head(lab))
     made = []
     for run in (1, 2, 3):       # one of them has the client that waits
-        text = run.to_bytes(8, "big") + bytes(16)
+        text = run.to_bytes(8, "big") + bytes(16 + 16)
         (lab.home.parent / "payload").write_bytes(text)
         done = lab.lab.run(["munge", "--input", "/home/payload",
                             "--restrict-uid", "20001"], host="n2",
@@ -562,6 +625,63 @@ def test_other_user(lab):
     os.kill(client(lab), signal.SIGTERM)
     ended(lab, one)
     assert "forged" not in one.log()
+
+
+#: argv: port. Tells a launcher what a head would, and says what it sends
+PRETEND = """import socket, sys
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind(("", int(sys.argv[1])))
+s.listen()
+s.settimeout(60)
+print("listens", flush=True)
+c = s.accept()[0]
+c.settimeout(60)
+taken, got = bytes([0, 0, 0, 8, 13]) + bytes(8), b""
+try:
+    c.recv(4096)
+    c.sendall(bytes([0, 0, 0, 16, 19]) + bytes(16) + taken)
+    while data := c.recv(4096):
+        got += data
+        c.sendall(taken)
+except OSError:
+    pass
+print("got", got, flush=True)
+"""
+
+
+def test_port_of_a_dead_head(lab):
+    """Another user takes it, and gets no output of a launcher that has not ended yet:
+    none knows what only the head can read."""
+    lab.set_key("DeadTimeout", "60s")
+    one = begin(lab, """
+storm run -N4 sh -c 'touch up$SLURM_PROCID; until [ -e go ]; do sleep 0.05; done
+  echo secret; exec sleep 1000'; echo code $?; until [ -e end ]; do sleep 0.05; done
+""")
+    until(lambda: all((one.dir / f"up{k}").exists() for k in range(NODES)),
+          lambda: "the tasks: " + one.log())
+    head = the_head(lab)
+    port, = listens(head)
+    # they would end the step at once
+    for pid in (the_keeper(lab), the_srun(lab)):
+        os.kill(pid, signal.SIGSTOP)
+    os.kill(head, signal.SIGKILL)
+    holder = lab.lab.popen(["python3", "-c", PRETEND, str(port)], host="n1",
+                           user="other", stdout=-1, cwd="/")
+    try:
+        assert holder.stdout.readline() == b"listens\n"
+        (one.dir / "go").touch()
+        got = holder.stdout.readline().decode()
+    finally:
+        for pid in (the_keeper(lab), the_srun(lab)):
+            os.kill(pid, signal.SIGCONT)
+        holder.kill()
+        holder.wait()
+        lab.set_key("DeadTimeout", "5s")
+        (one.dir / "end").touch()
+    assert got.strip() == "got b''"
+    one.finish()
+    assert "code 1" in one.log(), one.log()
 
 
 #: argv: port. More connections than the head has room for, which say nothing
