@@ -544,6 +544,9 @@ static void head_ask(struct conn *c, struct storm_in *body)
 	}
 	c->kind = CONN_CLIENT;
 	c->run = run->number;
+	/* without this first word a client may ask another head */
+	conn_put(c, RUN_QUEUED, &(uint8_t) { 0 }, 1);
+	conn_flush(c);
 	head_begin_runs();
 	if (run->state == RUN_WAITS)
 		head_say_queued(c, 1);

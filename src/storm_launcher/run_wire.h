@@ -30,8 +30,9 @@ enum run_kind {
 	/* client -> head */
 	RUN_SIGNAL = 5, /* u8 */
 	/* head -> client */
-	RUN_QUEUED = 6,	  /* u8: 1 it waits for CPUs, 0 not any more */
-	RUN_SAY = 7,	  /* text for stderr */
+	RUN_QUEUED =
+		6,   /* u8: 1 it waits for CPUs, 0 it does not; comes first */
+	RUN_SAY = 7, /* text for stderr */
 	RUN_OUTPUT = 8,	  /* u8 descriptor, bytes; a launcher sends it, too */
 	RUN_END = 9,	  /* u8 exit status */
 	RUN_REFUSED = 10, /* text */

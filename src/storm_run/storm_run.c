@@ -298,10 +298,15 @@ static int run_send(int sock, const struct run_ask *ask, char **argv)
 
 enum { GOES_ON = -1, ASK_AGAIN = -2 };
 
+/* So many heads may die before they have a run; then the run may be the reason. */
+#define HEADS 3
+
 /* A run that waits longer says so. */
 #define SAY_WAITS 1000 /* ms */
 
 static bool run_waits; /* for CPUs, and nobody was told */
+static bool run_heard; /* the head has the run, and may have begun it */
+static int run_heads;  /* that have died before that */
 static int run_head, run_signals = -1;
 static bool run_killed; /* a signal that ends tasks was passed on */
 static bool run_drops;	/* and nobody reads their output */
@@ -402,6 +407,7 @@ static int run_hear(enum run_kind kind, struct storm_in *body)
 	case RUN_AGAIN:
 		return ASK_AGAIN;
 	case RUN_QUEUED:
+		run_heard = true;
 		run_waits = storm_get8(body);
 		return GOES_ON;
 	default:
@@ -419,6 +425,8 @@ static int run_hear_all(int sock, struct run_reader *r)
 
 	while (rc == GOES_ON && run_reader_next(r, &kind, &body) > 0)
 		rc = run_hear(kind, &body);
+	if (rc == GOES_ON && got < 0 && !run_heard && run_heads++ < HEADS)
+		return ASK_AGAIN;
 	if (rc == GOES_ON && got < 0) {
 		run_say("error: the launchers have ended, and all tasks with them");
 		rc = FAILED;
@@ -453,6 +461,7 @@ static int run_wait(int sock)
 	int rc = GOES_ON;
 
 	run_head = sock;
+	run_heard = false;
 	while (rc == GOES_ON) {
 		int n = poll(p, 2, run_waits ? SAY_WAITS : -1);
 

@@ -482,6 +482,25 @@ def test_head_killed(lab):
     assert len(STARTED.findall(one.log())) == 2
 
 
+def test_head_killed_before_a_run(lab):
+    """A run that the head has not heard of is the next one's."""
+    one = begin(lab, """
+storm run true; touch ready; until [ -e go ]; do sleep 0.05; done
+storm run -N4 true; echo next $?
+""")
+    until((one.dir / "ready").exists, lambda: "the launchers: " + one.log())
+    head = the_head(lab)
+    os.kill(head, signal.SIGSTOP)
+    (one.dir / "go").touch()
+    until(lambda: [fd for pid in lab.lab.pids("n1", "storm_run")
+                   for fd in os.listdir(f"/proc/{pid}/fd")
+                   if "signalfd" in os.readlink(f"/proc/{pid}/fd/{fd}")],
+          lambda: "the client to have a connection: " + one.log())
+    os.kill(head, signal.SIGKILL)
+    ended(lab, one)
+    assert len(STARTED.findall(one.log())) == 2, one.log()
+
+
 def test_keeper_killed(lab):
     """With it goes srun, and so the step; the next run starts anew."""
     one = going(lab)
