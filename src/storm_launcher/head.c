@@ -892,7 +892,7 @@ static void head_decide(void)
 
 static void head_turn(void)
 {
-	size_t count, n = POLLS;
+	size_t count = 0, n = POLLS;
 	struct pollfd *p = head_polls(&count);
 
 	int wait = head.casts			 ? LOOK :
