@@ -38,7 +38,7 @@
 /* Connections that have not shown a credential: so many, and some for each node. */
 #define STRANGERS 64
 #define STRANGERS_PER_NODE 2
-#define STRANGER_LIMIT (10 * STORM_SEC)
+#define STRANGER_LIMIT (3 * STORM_SEC)
 #define STRANGERS_LOOK 1000 /* ms */
 #define REFUSALS_EVERY (60 * STORM_SEC)
 #define PROOF_MAX 4096 /* bytes of a credential */
