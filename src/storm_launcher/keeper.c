@@ -139,6 +139,7 @@ static void keeper_scrub(void)
 /* In the child: become srun. */
 __attribute__((noreturn)) static void keeper_exec(unsigned int port, int out)
 {
+	static char program[] = PKGLIBEXECDIR "/storm_launcher";
 	bool inside = keeper.step.local != STORM_NO_NODE;
 	char nodes[16], number[16];
 	char *argv[] = { "srun",
@@ -153,7 +154,7 @@ __attribute__((noreturn)) static void keeper_exec(unsigned int port, int out)
 			 "--chdir=/",
 			 "-J",
 			 "storm-launcher",
-			 PKGLIBEXECDIR "/storm_launcher",
+			 program,
 			 inside ? (char *) keeper.socket : KEEPER_NO_HEAD,
 			 number,
 			 NULL };

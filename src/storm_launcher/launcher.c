@@ -807,6 +807,7 @@ int launcher_serve(const char *socket, uint16_t port)
 	while (launcher_is_open(until) && !launcher.headless &&
 	       !launcher_is_done())
 		launcher_turn(&polls);
+	free(polls.p);
 	launcher_kill(0, SIGKILL);
 	launcher_await_head();
 	return 0;

@@ -151,8 +151,9 @@ static uint64_t runs_choose(const struct runs *r, const struct user_run *run,
 static uint32_t *runs_layout(const struct user_run *run, const uint32_t *have,
 			     const struct storm_idset *nodes)
 {
-	uint32_t *cpus = malloc(run->want_nodes * sizeof(*cpus)), n = 0, *rank;
+	uint32_t *cpus, n = 0, *rank;
 
+	cpus = run->want_nodes ? malloc(run->want_nodes * sizeof(*cpus)) : NULL;
 	if (!cpus)
 		return NULL;
 	for (uint32_t k = 0; k < nodes->count; k++)
