@@ -6,6 +6,7 @@ import re
 import select
 import signal
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -61,11 +62,21 @@ def nothing_left(lab):
 def begin(lab, script, nodes=NODES):
     """A batch job; Job.log() is what it prints."""
     one = lab.start(
-        ["sbatch", "-W", "-Q", f"-N{nodes}", f"--ntasks-per-node={CPUS}", "-o",
-         "{dir}/log", "job.sh"], given={"job.sh": "#!/bin/bash\n" + script})
+        ["sbatch", "-Q", f"-N{nodes}", f"--ntasks-per-node={CPUS}", "-o",
+         "{dir}/log", "job.sh"],
+        given={"job.sh": "#!/bin/bash\nover=$PWD/over; trap 'echo $? >$over' EXIT\n"
+               + script})
     one.log = lambda: (one.dir / "log").read_text(errors="replace") \
         if (one.dir / "log").exists() else ""
+    one.finish = lambda: finish(one)    # sbatch -W looks after 2, 10, 42 s
     return one
+
+
+def finish(one):
+    over = one.dir / "over"
+    until(lambda: over.exists() and over.read_text(),
+          lambda: "the end of the script: " + one.log())
+    return SimpleNamespace(code=int(over.read_text()))
 
 
 def batch(lab, script, code=0, **options):
@@ -562,9 +573,8 @@ def runs_now(pid):
 @pytest.mark.every_release
 def test_job_ends(lab):
     """Nothing outlives it, also if it is cancelled."""
-    one = going(lab)
+    going(lab)
     lab.root("scancel -u user")
-    one.finish()
     nothing_left(lab)
 
 
