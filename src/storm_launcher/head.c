@@ -6,163 +6,31 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/eventfd.h>
-#include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "conn.h"
 #include "errand.h"
 #include "head.h"
+#include "head_private.h"
 #include "launcher_base.h"
-#include "runs.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
-#include "src/libstorm/wire/credential.h"
 
-#define EVENT 1
-#define LOOK 100 /* ms, while the domain works on something */
-/* A client that does not read so much stops its tasks. */
-#define OUTPUT_WAITS (256u << 10)
-#define FLOOR_EVERY 4096 /* ids, see head_forget() */
-/* Connections that have not shown a credential: so many, and some for each node. */
-#define STRANGERS 64
-#define STRANGERS_PER_NODE 2
-#define STRANGER_LIMIT (3 * STORM_SEC)
+#define LOOK 100	    /* ms, while the domain works on something */
 #define STRANGERS_LOOK 1000 /* ms */
-#define REFUSALS_EVERY (60 * STORM_SEC)
-#define PROOF_MAX 4096 /* bytes of a credential */
-#define BYE_LIMIT 2000 /* ms, for clients to take their last words */
-
-/* A message on its way to launchers. */
-struct cast {
-	struct cast *next;
-	storm_event_t *event;
-	uint8_t *buf;
-	uint64_t run;
-	uint8_t sig; /* 0: it starts the run, or is of none */
-};
-
-/* What libstorm's thread says. */
-struct note {
-	struct note *next;
-	bool fault;
-	struct storm_fault why;
-	uint32_t code;
-	struct storm_idset ids;
-};
-
-static struct {
-	struct run_step step;
-	uint8_t *step_text; /* what its names point into */
-	struct runs runs;
-	struct conn *conns;
-	struct cast *casts;
-	storm_domain_t *domain;
-	struct storm_addr relay;
-	uint8_t life[RUN_LIFE];
-	uint32_t told_floor;
-	int listener, inlets, event, errands;
-	uint64_t serial; /* of the last connection */
-	bool full;	 /* there are no descriptors to accept with */
-	pthread_mutex_t lock;
-	struct note *notes, **notes_tail;
-} head = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-/* -------------------------------------------------------- from libstorm's thread --- */
-
-static void head_note(struct note *n)
-{
-	uint64_t one = 1;
-
-	n->next = NULL;
-	pthread_mutex_lock(&head.lock);
-	*head.notes_tail = n;
-	head.notes_tail = &n->next;
-	pthread_mutex_unlock(&head.lock);
-	if (write(head.event, &one, sizeof(one)) < 0)
-		return; /* the counter is full: it wakes anyway */
-}
-
-static void head_on_report(void *arg, const struct storm_report *r)
-{
-	struct note *n = calloc(1, sizeof(*n));
-
-	(void) arg;
-	if (!n || storm_idset_union(&n->ids, &r->ids)) {
-		/* its run would never end: a head that ends ends all */
-		storm_log(STORM_LOG_ERROR, "no memory for a report");
-		_exit(1);
-	}
-	n->code = r->code;
-	head_note(n);
-}
-
-static void head_on_fault(void *arg, const struct storm_fault *f)
-{
-	struct note *n = calloc(1, sizeof(*n));
-
-	(void) arg;
-	if (!n)
-		_exit(1);
-	n->fault = true;
-	n->why = *f;
-	head_note(n);
-}
-
-/* ------------------------------------------------------------------- clients --- */
-
-static struct conn *head_client(uint64_t run)
-{
-	struct conn *c = head.conns;
-
-	while (c && !(c->kind == CONN_CLIENT && c->run == run && c->fd >= 0))
-		c = c->next;
-	return c;
-}
-
-static struct conn *head_of_kind(enum conn_kind kind)
-{
-	struct conn *c = head.conns;
-
-	while (c && !(c->kind == kind && c->fd >= 0))
-		c = c->next;
-	return c;
-}
-
-static const char *head_node_name(void *arg, uint32_t node)
-{
-	(void) arg;
-	return node < head.step.count ? head.step.nodes[node].name : "?";
-}
+#define PROOF_MAX 4096	    /* bytes of a credential */
+#define BYE_LIMIT 2000	    /* ms, for clients to take their last words */
 
 static void head_say_line(void *arg, const char *line)
 {
 	conn_put_text(arg, RUN_SAY, line);
 }
 
-__attribute__((format(printf, 2, 3))) static void head_say(struct conn *c,
-							   const char *fmt, ...)
-{
-	char line[1024];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	if (c)
-		conn_put_text(c, RUN_SAY, line);
-}
+/* ---------------------------------------------------------------- clients --- */
 
 static void head_refuse(struct conn *c, enum run_kind kind, const char *why)
 {
@@ -189,170 +57,6 @@ static void head_send_away(void)
 		runs_abort(run);
 		run->client = NULL;
 	}
-}
-
-/* -------------------------------------------------------------------- casts --- */
-
-/* The nodes of a run but the lost ones.  A set with too many ranges for a message is
- * that of all nodes: who has no task of the run does nothing. */
-static bool head_cast_nodes(const struct user_run *run, struct storm_idset *P)
-{
-	struct storm_range r = { 0, head.step.count - 1 };
-	const struct storm_idset all = { &r, 1, 1 };
-
-	if (storm_idset_minus(&run->nodes, &head.runs.lost, P))
-		return false;
-	if (P->count > STORM_SET_RANGES) {
-		storm_idset_clear(P);
-		if (storm_idset_minus(&all, &head.runs.lost, P))
-			return false;
-	}
-	return P->count;
-}
-
-/* Send it to a run's nodes; buf becomes the cast's.  False: it cannot be sent. */
-static bool head_cast(const struct user_run *run, uint8_t sig, uint8_t *buf,
-		      size_t len)
-{
-	struct storm_target to = { .kind = STORM_TARGET_MEMORY,
-				   .remote_event = EVENT };
-	struct cast *c = calloc(1, sizeof(*c));
-	struct storm_idset P = { 0 };
-
-	if (c && buf && head_cast_nodes(run, &P))
-		c->event =
-			storm_xfer_and_signal(head.domain, &P, &to, buf, len);
-	storm_idset_clear(&P);
-	if (!c || !c->event) {
-		free(buf);
-		free(c);
-		return false;
-	}
-	c->buf = buf;
-	c->run = run->number;
-	c->sig = sig;
-	c->next = head.casts;
-	head.casts = c;
-	return true;
-}
-
-/* Reports of runs that are over are kept no longer.  A node hears so with its next
- * run; now and then all are told. */
-static void head_forget(void)
-{
-	uint32_t floor = runs_floor(&head.runs);
-	struct storm_range all = { 0, head.step.count - 1 };
-	struct user_run nobody = { .nodes = { &all, 1, 1 } };
-	size_t len = 1 + 4;
-	uint8_t *buf;
-
-	storm_domain_forget(head.domain, RUN_REPORT, floor);
-	if (floor < head.told_floor + FLOOR_EVERY || head.runs.closing)
-		return;
-	buf = malloc(len);
-	if (buf) {
-		struct storm_out o = { buf, buf + len, false };
-
-		storm_put8(&o, RUN_FLOOR);
-		storm_put32(&o, floor);
-	}
-	if (head_cast(&nobody, 0, buf, len))
-		head.told_floor = floor;
-}
-
-/* Tasks that cannot be killed end with their launchers. */
-static void head_signal_failed(struct user_run *run, uint8_t sig)
-{
-	if (sig != SIGKILL) {
-		head_say(run->client,
-			 "error: signal %u did not come to all nodes", sig);
-		return;
-	}
-	head_say(
-		run->client,
-		"error: the launchers cannot be reached, and end with all tasks");
-	runs_abort(run);
-	runs_close(&head.runs, true);
-}
-
-static void head_cast_kill(struct user_run *run, uint8_t sig)
-{
-	size_t len = 1 + 8 + 1;
-	uint8_t *buf = malloc(len);
-	struct storm_out o = { buf, buf + len, false };
-
-	if (buf) {
-		storm_put8(&o, RUN_KILL);
-		storm_put64(&o, run->number);
-		storm_put8(&o, sig);
-	}
-	if (!head_cast(run, sig, buf, len))
-		head_signal_failed(run, sig);
-}
-
-/* The tasks on this host get the client's own descriptors. */
-static bool head_pass_files(const struct user_run *run, struct conn *c)
-{
-	uint8_t frame[RUN_FRAME_HEADER + 8];
-	struct storm_out o = { frame + RUN_FRAME_HEADER, frame + sizeof(frame),
-			       false };
-	struct conn *l = head_of_kind(CONN_PARENT);
-
-	if (!l || c->file[0] < 0 ||
-	    !storm_idset_has(&run->nodes, head.step.local))
-		return false;
-	run_frame_head(frame, RUN_FILES, 8);
-	storm_put64(&o, run->number);
-	return !run_sock_send(l->fd, frame, sizeof(frame), c->file);
-}
-
-/* The run does not begin, and a reader of what it would write waits for the end. */
-static void head_take_files_back(uint64_t run)
-{
-	uint8_t frame[RUN_FRAME_HEADER + 8];
-	struct storm_out o = { frame + RUN_FRAME_HEADER, frame + sizeof(frame),
-			       false };
-	struct conn *l = head_of_kind(CONN_PARENT);
-
-	if (!l || head.step.local == STORM_NO_NODE)
-		return;
-	run_frame_head(frame, RUN_NO_FILES, 8);
-	storm_put64(&o, run);
-	run_sock_send(l->fd, frame, sizeof(frame), NULL);
-}
-
-static bool head_cast_start(struct user_run *run, struct conn *c)
-{
-	struct run_start s = {
-		.number = run->number,
-		.first = run->first,
-		.tasks = run->tasks,
-		.nodes = run->nodes, /* its memory stays the run's */
-		.rank = run->rank,
-		.floor = runs_floor(&head.runs),
-		.local = STORM_NO_NODE,
-		.relay = head.relay,
-	};
-	size_t len;
-	uint8_t *buf;
-
-	memcpy(s.life, head.life, RUN_LIFE);
-	if (head_pass_files(run, c))
-		s.local = head.step.local;
-	conn_close_files(c);
-	len = 1 + run_start_len(&s) + c->ask_len;
-	buf = malloc(len);
-	if (buf) {
-		struct storm_out o = { buf, buf + len, false };
-
-		storm_put8(&o, RUN_START);
-		run_start_put(&o, &s);
-		storm_put(&o, c->ask, c->ask_len);
-	}
-	if (head_cast(run, 0, buf, len))
-		return true;
-	head_take_files_back(run->number);
-	return false;
 }
 
 static void head_say_queued(struct conn *c, uint8_t waits)
@@ -404,47 +108,6 @@ static void head_end_runs(void)
 		head_forget();
 }
 
-/* A message did not come: of a start, no launcher has it. */
-static void head_cast_failed(const struct cast *cast,
-			     const struct storm_outcome *out)
-{
-	struct user_run *run = runs_find(&head.runs, cast->run);
-
-	if (!run || run->state != RUN_RUNS)
-		return;
-	if (cast->sig) {
-		head_signal_failed(run, cast->sig);
-		return;
-	}
-	head_take_files_back(run->number);
-	for (uint32_t k = 0; k < out->faults_kept; k++)
-		head_say(run->client, "error: node %s: %s",
-			 head_node_name(NULL, out->faults[k].node),
-			 storm_strerror((int) out->faults[k].why));
-	runs_abort(run);
-}
-
-static void head_check_casts(void)
-{
-	struct cast **at = &head.casts, *c;
-
-	while ((c = *at)) {
-		struct storm_outcome out;
-
-		if (!storm_test_event(c->event, false, 0, &out)) {
-			at = &c->next;
-			continue;
-		}
-		if (out.state != STORM_DONE)
-			head_cast_failed(c, &out);
-		storm_outcome_clear(&out);
-		storm_event_destroy(c->event);
-		*at = c->next;
-		free(c->buf);
-		free(c);
-	}
-}
-
 static void head_kill_runs(void)
 {
 	struct user_run *run;
@@ -455,7 +118,7 @@ static void head_kill_runs(void)
 	}
 }
 
-/* -------------------------------------------------------------------- notes --- */
+/* ------------------------------------------------------------------ notes --- */
 
 static void head_lose(const struct storm_fault *f)
 {
@@ -509,7 +172,7 @@ static void head_step_over(void)
 	runs_close(&head.runs, false);
 }
 
-/* ------------------------------------------------------------------ requests --- */
+/* --------------------------------------------------------------- requests --- */
 
 static void head_ask(struct conn *c, struct storm_in *body)
 {
@@ -564,143 +227,6 @@ static void head_signal(const struct conn *c, uint8_t sig)
 		runs_cancel(run, sig);
 }
 
-/* A launcher sends no output before it has had one. */
-static void head_say_taken(struct conn *c)
-{
-	uint8_t taken[8];
-	struct storm_out o = { taken, taken + sizeof(taken), false };
-
-	storm_put64(&o, c->taken);
-	conn_put(c, RUN_TAKEN, taken, sizeof(taken));
-}
-
-/* The log is a file of the user's, and anybody can be refused: once in a while. */
-static void head_say_refused(uint32_t uid)
-{
-	static uint64_t said_at;
-	uint64_t now = storm_now();
-
-	if (said_at && now < said_at + REFUSALS_EVERY)
-		return;
-	said_at = now;
-	storm_log(STORM_LOG_ERROR,
-		  "output refused: it is of uid %u, or of another head", uid);
-}
-
-static struct conn *head_of_serial(uint64_t serial)
-{
-	struct conn *c = head.conns;
-
-	while (c && !(c->serial == serial && c->fd >= 0))
-		c = c->next;
-	return c;
-}
-
-/* A credential on its way through munged, which may be slow. */
-struct head_proof {
-	struct errand base;
-	uint64_t serial; /* the connection, which may be gone by then */
-	char *cred;
-	void *what;
-	size_t len;
-	uint32_t uid;
-	int err;
-};
-
-static void head_proof_work(struct errand *e)
-{
-	struct head_proof *p = (struct head_proof *) e;
-	uint32_t gid;
-
-	p->err = storm_credential_decode(p->cred, &p->what, &p->len, &p->uid,
-					 &gid);
-}
-
-/* A launcher believes who can tell its secret. */
-static void head_believe(struct conn *c, uint64_t run, const uint8_t *secret)
-{
-	const struct conn *to = head_client(run);
-
-	c->run = run;
-	c->kind = CONN_INLET;
-	conn_put(c, RUN_PROVEN, secret, RUN_SECRET);
-	for (uint8_t fd = 1; to && fd <= 2; fd++)
-		if (to->deaf & 1 << fd)
-			conn_put(c, RUN_DEAF, &fd, 1);
-}
-
-/* Is it a launcher of this head's life, and this user's? */
-static void head_proof_done(struct errand *e)
-{
-	struct head_proof *p = (struct head_proof *) e;
-	struct conn *c = head_of_serial(p->serial);
-	uint8_t *what = p->err ? NULL : p->what;
-	struct storm_in in = { what, what ? what + p->len : NULL, false };
-	uint64_t run = storm_get64(&in);
-	const uint8_t *life = storm_get(&in, RUN_LIFE);
-	const uint8_t *secret = storm_get(&in, RUN_SECRET);
-
-	if (c && p->err) {
-		conn_close(c);
-	} else if (c && (!storm_in_done(&in) || p->uid != geteuid() ||
-			 memcmp(life, head.life, RUN_LIFE))) {
-		head_say_refused(p->uid);
-		conn_close(c);
-	} else if (c) {
-		head_believe(c, run, secret);
-	}
-	free(what);
-	free(p->cred);
-	free(p);
-}
-
-static void head_prove(struct conn *c, struct storm_in *body)
-{
-	size_t len = (size_t) (body->end - body->p);
-	struct head_proof *p = calloc(1, sizeof(*p));
-
-	if (p && len && !body->p[len - 1]) {
-		p->base.work = head_proof_work;
-		p->base.done = head_proof_done;
-		p->serial = c->serial;
-		p->cred = launcher_copy(body->p, len);
-		c->kind = CONN_PROVING;
-		if (!errands_give(&p->base))
-			return;
-		free(p->cred);
-	}
-	free(p);
-	conn_close(c);
-}
-
-static void head_output(struct conn *c, const struct storm_in *body)
-{
-	struct conn *to = head_client(c->run);
-	size_t len = (size_t) (body->end - body->p);
-
-	if (len < 2 || (body->p[0] != 1 && body->p[0] != 2)) {
-		conn_close(c);
-		return;
-	}
-	/* nobody reads what a client that is gone would have read */
-	if (to && !(to->deaf & 1 << body->p[0]))
-		conn_put(to, RUN_OUTPUT, body->p, len);
-	c->taken += len - 1;
-	head_say_taken(c);
-}
-
-/* The reader of a client's descriptor is gone: tasks elsewhere get the signal that
- * those on its host get from the kernel. */
-static void head_deafen(struct conn *c, uint8_t fd)
-{
-	if (fd != 1 && fd != 2)
-		return;
-	c->deaf |= (uint8_t) (1 << fd);
-	for (struct conn *l = head.conns; l; l = l->next)
-		if (l->kind == CONN_INLET && l->run == c->run)
-			conn_put(l, RUN_DEAF, &fd, 1);
-}
-
 /* Is this frame one that may come now? */
 static void head_take(struct conn *c, enum run_kind kind, struct storm_in *body)
 {
@@ -724,16 +250,7 @@ static void head_take(struct conn *c, enum run_kind kind, struct storm_in *body)
 	}
 }
 
-/* Whatever its client reads it may have. */
-static bool head_may_read(const struct conn *c)
-{
-	const struct conn *to;
-
-	if (c->kind != CONN_INLET)
-		return true;
-	to = head_client(c->run);
-	return !to || conn_waits(to) < OUTPUT_WAITS;
-}
+/* ------------------------------------------------------------ connections --- */
 
 static void head_serve_conn(struct conn *c)
 {
@@ -751,30 +268,6 @@ static void head_serve_conn(struct conn *c)
 		conn_close(c);
 }
 
-static bool head_is_stranger(const struct conn *c)
-{
-	return c->tcp && c->fd >= 0 &&
-	       (c->kind == CONN_NEW || c->kind == CONN_PROVING);
-}
-
-/* Anybody can connect.  No stranger makes room for another one, which could be a
- * launcher that makes room for an attacker: those beyond the limit wait in the
- * kernel, until others have shown a credential or had their time. */
-static uint32_t head_strangers(void)
-{
-	uint32_t n = 0;
-
-	for (const struct conn *c = head.conns; c; c = c->next)
-		n += head_is_stranger(c);
-	return n;
-}
-
-static bool head_has_room(void)
-{
-	return head_strangers() <
-	       STRANGERS + STRANGERS_PER_NODE * head.step.count;
-}
-
 /* Clients that wait get half of the descriptors: those before them end only if their
  * output can come in. */
 static bool head_has_files(void)
@@ -787,16 +280,6 @@ static bool head_has_files(void)
 			n += 1 + (c->file[0] >= 0 ? RUN_SOCK_FDS : 0);
 	getrlimit(RLIMIT_NOFILE, &l);
 	return n + 1 + RUN_SOCK_FDS <= l.rlim_cur / 2;
-}
-
-static void head_expire_strangers(void)
-{
-	uint64_t now = storm_now();
-
-	for (struct conn *c = head.conns; c; c = c->next)
-		if (head_is_stranger(c) && c->kind == CONN_NEW &&
-		    now > c->since + STRANGER_LIMIT)
-			conn_close(c);
 }
 
 static void head_accept(int listener, bool tcp)
@@ -841,7 +324,7 @@ static void head_drop_conns(void)
 	}
 }
 
-/* ---------------------------------------------------------------------- loop --- */
+/* ------------------------------------------------------------------- loop --- */
 
 enum { POLL_EVENT, POLL_ERRANDS, POLL_LISTENER, POLL_INLETS, POLLS };
 
@@ -924,54 +407,7 @@ static void head_turn(void)
 	head_decide();
 }
 
-/* --------------------------------------------------------------------- start --- */
-
-static int head_listen_tcp(struct storm_addr *at)
-{
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	struct sockaddr_in sin = { .sin_family = AF_INET };
-	socklen_t len = sizeof(sin);
-
-	if (fd < 0 || listen(fd, 128) ||
-	    getsockname(fd, (struct sockaddr *) &sin, &len)) {
-		if (fd >= 0)
-			close(fd);
-		return -1;
-	}
-	storm_domain_self(head.domain, at);
-	at->port = ntohs(sin.sin_port);
-	return fd;
-}
-
-static bool head_open(char *why, size_t size)
-{
-	struct storm_domain_conf conf = {
-		.nodes = head.step.nodes,
-		.count = head.step.count,
-		.agent_uid = geteuid(),
-		.job_id = head.step.job,
-		.on_report = head_on_report,
-		.on_fault = head_on_fault,
-	};
-	struct storm_outcome out = { 0 };
-	int err;
-
-	launcher_settings(&conf.set);
-	conf.set.port = head.step.nodes[0].addr.port;
-	head.domain = storm_domain_create(&conf, &err);
-	if (head.domain)
-		err = storm_domain_open(head.domain);
-	if (!err)
-		err = storm_domain_wait_open(head.domain, &out);
-	if (err)
-		snprintf(why, size, "the launcher on node %s: %s",
-			 head_node_name(NULL, out.faults_kept ?
-						      out.faults[0].node :
-						      STORM_NO_NODE),
-			 storm_strerror(err));
-	storm_outcome_clear(&out);
-	return !err;
-}
+/* ------------------------------------------------------------------- life --- */
 
 /* Slurm signals all processes of a step, for the tasks.  The head ends with the
  * first launcher. */
@@ -985,95 +421,6 @@ static void head_ignore_signals(void)
 		signal(all[i], SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-static struct conn *head_add_conn(int fd, enum conn_kind kind)
-{
-	struct conn *c = conn_create(fd, false);
-
-	if (!c)
-		return NULL;
-	c->kind = kind;
-	c->next = head.conns;
-	head.conns = c;
-	return c;
-}
-
-/* A connection by which the keeper says where launchers are. */
-static bool head_hear_step(int fd)
-{
-	struct conn *c = fd < 0 ? NULL : head_add_conn(fd, CONN_KEEPER);
-	struct storm_in body;
-	enum run_kind kind;
-
-	if (!c)
-		return false;
-	if (run_sock_wait(fd, &c->in, &kind, &body) && kind == RUN_STEP) {
-		size_t len = (size_t) (body.end - body.p);
-
-		head.step_text = launcher_copy(body.p, len);
-		body = (struct storm_in) { head.step_text, head.step_text + len,
-					   false };
-		if (run_step_get(&body, &head.step))
-			return true;
-		free(head.step_text);
-	}
-	c->kind = CONN_NEW;
-	conn_close(c);
-	return false;
-}
-
-/* Beside the clients' path, so that none comes before the domain is open. */
-static bool head_await_keeper(const char *path, char *why, size_t size)
-{
-	struct conn *parent = head_of_kind(CONN_PARENT);
-	struct pollfd p;
-
-	head.listener = run_sock_listen(path);
-	if (head.listener < 0) {
-		snprintf(why, size, "%s: %s", path, strerror(errno));
-		return false;
-	}
-	conn_put(parent, RUN_READY, NULL, 0);
-	conn_flush(parent);
-	p = (struct pollfd) { .fd = head.listener, .events = POLLIN };
-	do
-		poll(&p, 1, -1);
-	while (!head_hear_step(run_sock_accept(head.listener)));
-	return true;
-}
-
-static bool head_begin(const char *socket, char *why, size_t size)
-{
-	char path[RUN_SOCK_PATH];
-
-	head.notes_tail = &head.notes;
-	head.listener = head.inlets = -1;
-	head.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	head.errands = errands_init();
-	if (head.event < 0 || head.errands < 0 ||
-	    getrandom(head.life, RUN_LIFE, 0) != RUN_LIFE) {
-		snprintf(why, size, "cannot begin: %s", strerror(errno));
-		return false;
-	}
-	run_sock_beside(socket, "new", &path);
-	if (!head_await_keeper(path, why, size))
-		return false;
-	if (runs_init(&head.runs, head.step.count, head.step.cpus)) {
-		snprintf(why, size, "no memory");
-		return false;
-	}
-	if (!head_open(why, size))
-		return false;
-	head.inlets = head_listen_tcp(&head.relay);
-	if (head.inlets < 0) {
-		snprintf(why, size, "no port for output: %s", strerror(errno));
-		return false;
-	}
-	if (!rename(path, socket))
-		return true;
-	snprintf(why, size, "%s: %s", socket, strerror(errno));
-	return false;
 }
 
 /* Clients have a moment to take what was sent to them. */
@@ -1161,45 +508,4 @@ int head_serve(const char *socket, int parent)
 		conn_put(k, RUN_END, NULL, 0);
 	head_say_bye();
 	return !good;
-}
-
-/* --------------------------------------------------------------- its parent --- */
-
-__attribute__((noreturn)) static void head_exec(pid_t parent,
-						const char *socket, int conn)
-{
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* launchers' stdout is the keeper's */
-	if (getppid() == parent && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 &&
-	    (conn == 3 ? fcntl(3, F_SETFD, 0) : dup2(conn, 3)) >= 0)
-		execl(PKGLIBEXECDIR "/storm_launcher", "storm_launcher",
-		      "--head", socket, "3", (char *) NULL);
-	_exit(127);
-}
-
-pid_t head_start(const char *socket, int *conn)
-{
-	struct run_reader r = { 0 };
-	struct storm_in body;
-	enum run_kind kind;
-	pid_t self = getpid(), pid;
-	int s[2];
-	bool ready;
-
-	*conn = -1;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s))
-		return 0;
-	pid = fork();
-	if (!pid)
-		head_exec(self, socket, s[1]);
-	close(s[1]);
-	ready = pid > 0 && run_sock_wait(s[0], &r, &kind, &body) &&
-		kind == RUN_READY;
-	run_reader_fini(&r);
-	if (ready) {
-		*conn = s[0];
-		return pid;
-	}
-	close(s[0]);
-	return 0;
 }

@@ -1,0 +1,69 @@
+/*
+ * head_base.c - see head_private.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "head_private.h"
+
+struct head head = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+struct conn *head_client(uint64_t run)
+{
+	struct conn *c = head.conns;
+
+	while (c && !(c->kind == CONN_CLIENT && c->run == run && c->fd >= 0))
+		c = c->next;
+	return c;
+}
+
+struct conn *head_of_kind(enum conn_kind kind)
+{
+	struct conn *c = head.conns;
+
+	while (c && !(c->kind == kind && c->fd >= 0))
+		c = c->next;
+	return c;
+}
+
+struct conn *head_of_serial(uint64_t serial)
+{
+	struct conn *c = head.conns;
+
+	while (c && !(c->serial == serial && c->fd >= 0))
+		c = c->next;
+	return c;
+}
+
+struct conn *head_add_conn(int fd, enum conn_kind kind)
+{
+	struct conn *c = conn_create(fd, false);
+
+	if (!c)
+		return NULL;
+	c->kind = kind;
+	c->next = head.conns;
+	head.conns = c;
+	return c;
+}
+
+const char *head_node_name(void *arg, uint32_t node)
+{
+	(void) arg;
+	return node < head.step.count ? head.step.nodes[node].name : "?";
+}
+
+__attribute__((format(printf, 2, 3))) void head_say(struct conn *c,
+						    const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	if (c)
+		conn_put_text(c, RUN_SAY, line);
+}

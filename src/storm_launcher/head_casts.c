@@ -1,0 +1,224 @@
+/*
+ * head_casts.c - what the head sends to launchers: a run's start, its signals, and which
+ * ids they may forget.  See head_private.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "head_private.h"
+#include "src/libstorm/base/idset.h"
+
+#define FLOOR_EVERY 4096 /* ids, see head_forget() */
+
+/* A message on its way to launchers. */
+struct cast {
+	struct cast *next;
+	storm_event_t *event;
+	uint8_t *buf;
+	uint64_t run;
+	uint8_t sig; /* 0: it starts the run, or is of none */
+};
+
+/* The nodes of a run but the lost ones.  A set with too many ranges for a message is
+ * that of all nodes: who has no task of the run does nothing. */
+static bool head_cast_nodes(const struct user_run *run, struct storm_idset *P)
+{
+	struct storm_range r = { 0, head.step.count - 1 };
+	const struct storm_idset all = { &r, 1, 1 };
+
+	if (storm_idset_minus(&run->nodes, &head.runs.lost, P))
+		return false;
+	if (P->count > STORM_SET_RANGES) {
+		storm_idset_clear(P);
+		if (storm_idset_minus(&all, &head.runs.lost, P))
+			return false;
+	}
+	return P->count;
+}
+
+/* Send it to a run's nodes; buf becomes the cast's.  False: it cannot be sent. */
+static bool head_cast(const struct user_run *run, uint8_t sig, uint8_t *buf,
+		      size_t len)
+{
+	struct storm_target to = { .kind = STORM_TARGET_MEMORY,
+				   .remote_event = HEAD_EVENT };
+	struct cast *c = calloc(1, sizeof(*c));
+	struct storm_idset P = { 0 };
+
+	if (c && buf && head_cast_nodes(run, &P))
+		c->event =
+			storm_xfer_and_signal(head.domain, &P, &to, buf, len);
+	storm_idset_clear(&P);
+	if (!c || !c->event) {
+		free(buf);
+		free(c);
+		return false;
+	}
+	c->buf = buf;
+	c->run = run->number;
+	c->sig = sig;
+	c->next = head.casts;
+	head.casts = c;
+	return true;
+}
+
+void head_forget(void)
+{
+	uint32_t floor = runs_floor(&head.runs);
+	struct storm_range all = { 0, head.step.count - 1 };
+	struct user_run nobody = { .nodes = { &all, 1, 1 } };
+	size_t len = 1 + 4;
+	uint8_t *buf;
+
+	storm_domain_forget(head.domain, RUN_REPORT, floor);
+	if (floor < head.told_floor + FLOOR_EVERY || head.runs.closing)
+		return;
+	buf = malloc(len);
+	if (buf) {
+		struct storm_out o = { buf, buf + len, false };
+
+		storm_put8(&o, RUN_FLOOR);
+		storm_put32(&o, floor);
+	}
+	if (head_cast(&nobody, 0, buf, len))
+		head.told_floor = floor;
+}
+
+/* Tasks that cannot be killed end with their launchers. */
+static void head_signal_failed(struct user_run *run, uint8_t sig)
+{
+	if (sig != SIGKILL) {
+		head_say(run->client,
+			 "error: signal %u did not come to all nodes", sig);
+		return;
+	}
+	head_say(
+		run->client,
+		"error: the launchers cannot be reached, and end with all tasks");
+	runs_abort(run);
+	runs_close(&head.runs, true);
+}
+
+void head_cast_kill(struct user_run *run, uint8_t sig)
+{
+	size_t len = 1 + 8 + 1;
+	uint8_t *buf = malloc(len);
+	struct storm_out o = { buf, buf + len, false };
+
+	if (buf) {
+		storm_put8(&o, RUN_KILL);
+		storm_put64(&o, run->number);
+		storm_put8(&o, sig);
+	}
+	if (!head_cast(run, sig, buf, len))
+		head_signal_failed(run, sig);
+}
+
+/* The tasks on this host get the client's own descriptors. */
+static bool head_pass_files(const struct user_run *run, struct conn *c)
+{
+	uint8_t frame[RUN_FRAME_HEADER + 8];
+	struct storm_out o = { frame + RUN_FRAME_HEADER, frame + sizeof(frame),
+			       false };
+	struct conn *l = head_of_kind(CONN_PARENT);
+
+	if (!l || c->file[0] < 0 ||
+	    !storm_idset_has(&run->nodes, head.step.local))
+		return false;
+	run_frame_head(frame, RUN_FILES, 8);
+	storm_put64(&o, run->number);
+	return !run_sock_send(l->fd, frame, sizeof(frame), c->file);
+}
+
+/* The run does not begin, and a reader of what it would write waits for the end. */
+static void head_take_files_back(uint64_t run)
+{
+	uint8_t frame[RUN_FRAME_HEADER + 8];
+	struct storm_out o = { frame + RUN_FRAME_HEADER, frame + sizeof(frame),
+			       false };
+	struct conn *l = head_of_kind(CONN_PARENT);
+
+	if (!l || head.step.local == STORM_NO_NODE)
+		return;
+	run_frame_head(frame, RUN_NO_FILES, 8);
+	storm_put64(&o, run);
+	run_sock_send(l->fd, frame, sizeof(frame), NULL);
+}
+
+bool head_cast_start(struct user_run *run, struct conn *c)
+{
+	struct run_start s = {
+		.number = run->number,
+		.first = run->first,
+		.tasks = run->tasks,
+		.nodes = run->nodes, /* its memory stays the run's */
+		.rank = run->rank,
+		.floor = runs_floor(&head.runs),
+		.local = STORM_NO_NODE,
+		.relay = head.relay,
+	};
+	size_t len;
+	uint8_t *buf;
+
+	memcpy(s.life, head.life, RUN_LIFE);
+	if (head_pass_files(run, c))
+		s.local = head.step.local;
+	conn_close_files(c);
+	len = 1 + run_start_len(&s) + c->ask_len;
+	buf = malloc(len);
+	if (buf) {
+		struct storm_out o = { buf, buf + len, false };
+
+		storm_put8(&o, RUN_START);
+		run_start_put(&o, &s);
+		storm_put(&o, c->ask, c->ask_len);
+	}
+	if (head_cast(run, 0, buf, len))
+		return true;
+	head_take_files_back(run->number);
+	return false;
+}
+
+/* A message did not come: of a start, no launcher has it. */
+static void head_cast_failed(const struct cast *cast,
+			     const struct storm_outcome *out)
+{
+	struct user_run *run = runs_find(&head.runs, cast->run);
+
+	if (!run || run->state != RUN_RUNS)
+		return;
+	if (cast->sig) {
+		head_signal_failed(run, cast->sig);
+		return;
+	}
+	head_take_files_back(run->number);
+	for (uint32_t k = 0; k < out->faults_kept; k++)
+		head_say(run->client, "error: node %s: %s",
+			 head_node_name(NULL, out->faults[k].node),
+			 storm_strerror((int) out->faults[k].why));
+	runs_abort(run);
+}
+
+void head_check_casts(void)
+{
+	struct cast **at = &head.casts, *c;
+
+	while ((c = *at)) {
+		struct storm_outcome out;
+
+		if (!storm_test_event(c->event, false, 0, &out)) {
+			at = &c->next;
+			continue;
+		}
+		if (out.state != STORM_DONE)
+			head_cast_failed(c, &out);
+		storm_outcome_clear(&out);
+		storm_event_destroy(c->event);
+		*at = c->next;
+		free(c->buf);
+		free(c);
+	}
+}

@@ -1,0 +1,103 @@
+/*
+ * head_private.h - the state of head.h, of which each file has its part:
+ *
+ *	head.c		the loop, clients, and what becomes of their runs
+ *	head_casts.c	messages to launchers
+ *	head_output.c	output that launchers send
+ *	head_start.c	how it comes to be
+ *	head_base.c	questions of them all
+ *
+ * The first calls all others, and they call the last alone.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_HEAD_PRIVATE_H
+#define STORM_HEAD_PRIVATE_H
+
+#include <pthread.h>
+
+#include "conn.h"
+#include "runs.h"
+
+#define HEAD_EVENT 1 /* of the launchers: a message is there */
+
+struct cast;
+
+/* What libstorm's thread says. */
+struct note {
+	struct note *next;
+	bool fault;
+	struct storm_fault why;
+	uint32_t code;
+	struct storm_idset ids;
+};
+
+extern struct head {
+	struct run_step step;
+	uint8_t *step_text; /* what its names point into */
+	struct runs runs;
+	struct conn *conns;
+	struct cast *casts; /* head_casts.c */
+	storm_domain_t *domain;
+	struct storm_addr relay; /* where output comes in */
+	uint8_t life[RUN_LIFE];
+	uint32_t told_floor; /* head_casts.c */
+	int listener, inlets, event, errands;
+	uint64_t serial; /* of the last connection */
+	bool full;	 /* there are no descriptors to accept with */
+	pthread_mutex_t lock;
+	struct note *notes, **notes_tail; /* under the lock */
+} head;
+
+/* ------------------------------------------------------------- head_base.c --- */
+
+/* The client of this run, this kind's first, the one with this serial number; NULL:
+ * there is none, or it is closed. */
+struct conn *head_client(uint64_t run);
+struct conn *head_of_kind(enum conn_kind kind);
+struct conn *head_of_serial(uint64_t serial);
+/* NULL: no memory, and fd is closed. */
+struct conn *head_add_conn(int fd, enum conn_kind kind);
+const char *head_node_name(void *arg, uint32_t node);
+/* A line for a client's stderr; c NULL: nobody. */
+__attribute__((format(printf, 2, 3))) void head_say(struct conn *c,
+						    const char *fmt, ...);
+
+/* ------------------------------------------------------------ head_casts.c --- */
+
+/* To the run's launchers: its start, which has the client's descriptors, too.  False:
+ * it has not begun there. */
+bool head_cast_start(struct user_run *run, struct conn *c);
+/* A signal to its tasks.  If it cannot be sent, the client hears so. */
+void head_cast_kill(struct user_run *run, uint8_t sig);
+/* Reports of runs that are over are kept no longer.  A node hears so with its next
+ * run; now and then all are told. */
+void head_forget(void);
+/* What has become of the messages. */
+void head_check_casts(void);
+
+/* ----------------------------------------------------------- head_output.c --- */
+
+/* The first frame of a connection: a credential. */
+void head_prove(struct conn *c, struct storm_in *body);
+/* Bytes for the client of the connection's run. */
+void head_output(struct conn *c, const struct storm_in *body);
+/* The reader of a client's descriptor is gone: tasks elsewhere get the signal that
+ * those on its host get from the kernel. */
+void head_deafen(struct conn *c, uint8_t fd);
+/* Has its client room for more output? */
+bool head_may_read(const struct conn *c);
+/* Connections without a credential: how many, is there room for one more, and close
+ * those that had their time.  Anybody can connect.  No stranger makes room for another
+ * one, which could be a launcher that makes room for an attacker: those beyond the
+ * limit wait in the kernel, until others have shown a credential or had their time. */
+uint32_t head_strangers(void);
+bool head_has_room(void);
+void head_expire_strangers(void);
+
+/* ------------------------------------------------------------ head_start.c --- */
+
+/* From the state of zeros to open, with the path for clients.  False, and why. */
+bool head_begin(const char *socket, char *why, size_t size);
+
+#endif
