@@ -510,6 +510,8 @@ struct storm_node_conf {
 	const char *root; /* directory for FILE targets: their paths are
 				   below it, and symbolic links are not
 				   followed; NULL: refuse files; copied */
+	bool stands; /* it is stopped and continued together with its owners:
+			while it stands they are not silent */
 	/* A remote event is signalled.  buf: the data of a MEMORY target, valid
 	 * during the call; or the place in the segment; or NULL for a file.
 	 * The node's thread calls it without the node's lock, in the order of

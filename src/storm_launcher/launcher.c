@@ -730,6 +730,7 @@ static const char *launcher_begin_serving(const char *socket, uint16_t port)
 	struct storm_node_conf conf = {
 		.name = launcher.name,
 		.owner_uid = geteuid(),
+		.stands = true,
 		.on_signal = launcher_on_signal,
 	};
 	int err;

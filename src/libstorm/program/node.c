@@ -91,6 +91,8 @@ static int node_start_network(storm_node_t *n, const struct storm_settings *set)
 				&node_host_ops, n, &err);
 	if (!n->nm)
 		n->driver->destroy(n->net);
+	else if (n->conf.stands)
+		storm_nm_stands(n->nm);
 	return err;
 }
 

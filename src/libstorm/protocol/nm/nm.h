@@ -116,6 +116,10 @@ struct storm_nm *storm_nm_create(const struct storm_settings *set,
 				 int *err);
 void storm_nm_destroy(struct storm_nm *nm); /* closes every session */
 
+/* This node is stopped and continued together with its owners: they are not silent
+ * while it stands.  Before its first session. */
+void storm_nm_stands(struct storm_nm *nm);
+
 /* Input: the calls of struct storm_net_handler.  now: monotonic ns. */
 void storm_nm_datagrams(struct storm_nm *nm, struct storm_rx *rx, size_t n,
 			uint64_t now);

@@ -268,6 +268,7 @@ struct storm_nm {
 	struct storm_transport *t;
 	struct storm_nm_ops ops;
 	void *host;
+	bool stands; /* together with its owners */
 	struct storm_budget budget;
 	struct nm_session *sessions;
 	struct nm_pending *pending;
