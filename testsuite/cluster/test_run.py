@@ -547,17 +547,22 @@ def test_srun_killed(lab):
 
 def test_suspended(lab):
     """Head and launchers stand together, for longer than the silence after which a node
-    closes its domain: 5 s of DeadTimeout and three heartbeats."""
+    closes its domain: 5 s of DeadTimeout and three heartbeats. Launchers go on first."""
     one = going(lab)
     job = lab.root("squeue -h -o %i").strip()
-    pids = [the_head(lab), *(pid for node in lab.names
-                             for pid in launchers(lab, node))]
-    assert len(pids) == NODES + 1
+    head = the_head(lab)
+    others = [pid for node in lab.names for pid in launchers(lab, node)]
+    assert len(others) == NODES
     lab.root(f"scontrol suspend {job}")
-    until(lambda: not any(map(runs_now, pids)), "all of them to stand")
-    time.sleep(10)      # nothing happens that could be seen
+    until(lambda: not any(map(runs_now, [head, *others])), "all of them to stand")
+    time.sleep(9)       # nothing happens that could be seen
+    for pid in others:
+        os.kill(pid, signal.SIGCONT)
+    until(lambda: all(map(runs_now, others)), "the launchers to go on")
+    time.sleep(0.5)     # here, too
+    assert not runs_now(head)
     lab.root(f"scontrol resume {job}")
-    until(lambda: all(map(runs_now, pids)), "all of them to go on")
+    until(lambda: runs_now(head), "the head to go on")
     os.kill(client(lab), signal.SIGTERM)
     ended(lab, one, "^code 143$")
     assert len(STARTED.findall(one.log())) == 1, one.log()
