@@ -51,8 +51,10 @@ static void gang_guard_warn(const char *name, int err)
 	guard.failed = true;
 	if (guard.told_failed)
 		return;
-	snprintf(text, sizeof(text), "gang: cannot continue step %s: %s", name,
-		 strerror(err));
+	snprintf(text, sizeof(text),
+		 *name == '/' ? "gang: cannot continue steps of %s: %s" :
+				"gang: cannot continue step %s: %s",
+		 name, strerror(err));
 	guard.say(true, text);
 }
 

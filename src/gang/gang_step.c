@@ -64,6 +64,22 @@ bool gang_step_alive(const struct gang_step *s)
 	return gang_step_started(s->root) == s->started;
 }
 
+/* What could not be opened may be there: this process or the host has no descriptor left,
+ * or no memory. */
+static bool gang_step_unknown(int err)
+{
+	return err == EMFILE || err == ENFILE || err == ENOMEM;
+}
+
+bool gang_step_ended(const struct gang_step *s)
+{
+	uint64_t started;
+
+	errno = 0;
+	started = gang_step_started(s->root);
+	return started ? started != s->started : !gang_step_unknown(errno);
+}
+
 /* A cpu group that is gone, or was never there, is no fault: it does not fill. */
 struct freezer *gang_step_open(const struct gang_step *s)
 {
@@ -217,26 +233,32 @@ bool gang_step_held(const char *dir, const char *name)
 	       !access(hidden, F_OK);
 }
 
-unsigned int gang_step_each(const char *dir,
-			    void (*f)(void *arg, const char *name,
-				      const struct gang_step *s),
-			    void *arg)
+int gang_step_each(const char *dir,
+		   void (*f)(void *arg, const char *name,
+			     const struct gang_step *s),
+		   void *arg)
 {
 	DIR *d = opendir(dir);
 	struct gang_step s;
 	struct dirent *e;
-	unsigned int n = 0;
+	int rc = 0;
 
 	if (!d)
-		return 0;
-	while ((e = readdir(d))) {
-		if (e->d_name[0] == '.' || gang_step_read(dir, e->d_name, &s))
-			continue;
-		n++;
-		f(arg, e->d_name, &s);
+		return errno == ENOENT ? 0 : errno;
+	while (errno = 0, (e = readdir(d))) {
+		int err = *e->d_name == '.' ?
+				  EBADMSG :
+				  gang_step_read(dir, e->d_name, &s);
+
+		if (!err)
+			f(arg, e->d_name, &s);
+		else if (gang_step_unknown(err))
+			rc = err;
 	}
+	if (errno)
+		rc = errno;
 	closedir(d);
-	return n;
+	return rc;
 }
 
 /* ------------------------------------------------------------------ marks --- */
@@ -304,15 +326,17 @@ struct thaw {
 	const char *dir;
 	bool dead;
 	void (*warn)(const char *name, int err);
+	unsigned int steps;
 };
 
 static void gang_step_thaw(void *arg, const char *name,
 			   const struct gang_step *s)
 {
-	const struct thaw *t = arg;
+	struct thaw *t = arg;
 	struct freezer *f;
 	int err;
 
+	t->steps++;
 	if (!s->marked)
 		return;
 	/* With signals a pid may be reused; a group is always the step's. */
@@ -331,6 +355,9 @@ unsigned int gang_step_thaw_all(const char *dir, bool dead,
 				void (*warn)(const char *name, int err))
 {
 	struct thaw t = { .dir = dir, .dead = dead, .warn = warn };
+	int err = gang_step_each(dir, gang_step_thaw, &t);
 
-	return gang_step_each(dir, gang_step_thaw, &t);
+	if (err && warn)
+		warn(dir, err);
+	return t.steps;
 }

@@ -45,8 +45,9 @@ void gang_step_name(const struct gang_step *s, char (*out)[GANG_STEP_NAME]);
 
 /* A process's start, in clock ticks since boot; 0: there is no such process. */
 uint64_t gang_step_started(pid_t pid);
-/* Is the step's slurmstepd alive? */
+/* Is the step's slurmstepd alive?  Neither: that cannot be found out now. */
 bool gang_step_alive(const struct gang_step *s);
+bool gang_step_ended(const struct gang_step *s);
 
 /* Write the directory of a node's records to *out; create it if make is set.  0
  * or an errno. */
@@ -62,11 +63,12 @@ int gang_step_write(const char *dir, const struct gang_step *s);
 int gang_step_read(const char *dir, const char *name, struct gang_step *out);
 void gang_step_remove(const char *dir, const char *name); /* hidden or not */
 
-/* Call f for each record that is not hidden.  Returns their number. */
-unsigned int gang_step_each(const char *dir,
-			    void (*f)(void *arg, const char *name,
-				      const struct gang_step *s),
-			    void *arg);
+/* Call f for each record that is not hidden.  0, also without the directory; or the errno
+ * that keeps this process from reading all of them: it knows nothing of the others. */
+int gang_step_each(const char *dir,
+		   void (*f)(void *arg, const char *name,
+			     const struct gang_step *s),
+		   void *arg);
 
 /* Tell the agent that records have changed.  If it does not hear that, it sees
  * the change within a second. */
@@ -90,7 +92,8 @@ void gang_mark_close(struct gang_mark *m); /* NULL is allowed */
 /*
  * Continue all steps of a node that have a mark.  dead: there is certainly no
  * agent, so clear the marks, too; else an agent may be about to stop a step.
- * Returns the number of steps.  warn (may be NULL) is called for each failure.
+ * Returns the number of steps.  warn (may be NULL) is called for each failure; name is
+ * that of the directory if steps in it may have been left out.
  */
 unsigned int gang_step_thaw_all(const char *dir, bool dead,
 				void (*warn)(const char *name, int err));

@@ -7,6 +7,7 @@ import glob
 import os
 import pathlib
 import re
+import resource
 import subprocess
 import time
 
@@ -180,6 +181,36 @@ def test_step_that_cannot_be_watched(gang):
                                      if e["what"] == "step"], "another step")
         gang.end_jobs()
     assert said() == 2
+
+
+def test_agent_without_descriptors(gang):
+    """It cannot read which steps there are. Those that it knows go on taking turns, and
+    later ones do so as soon as it can."""
+    lab = gang.lab
+    steps = pathlib.Path(lab.path("n1", "/run/slurm-storm/n1/steps"))
+
+    def said():
+        return lab.log("n1", "slurmd").count("cannot read the records of steps in ")
+
+    def takes_them():
+        """It may have had some more for a moment."""
+        used = {int(fd) for fd in os.listdir(f"/proc/{agent}/fd")}
+        resource.prlimit(agent, resource.RLIMIT_NOFILE,
+                         (min(set(range(len(used) + 1)) - used), limits[1]))
+        (steps / ".new").touch()        # so it looks at them
+        (steps / ".new").unlink()
+        return said()
+
+    gang.two_jobs()
+    agent, = lab.pids("n1", "agent")
+    limits = resource.prlimit(agent, resource.RLIMIT_NOFILE)
+    try:
+        gang.until(takes_them, "the agent to say it")
+        gang.alternate()
+    finally:
+        resource.prlimit(agent, resource.RLIMIT_NOFILE, limits)
+    gang.end_jobs()
+    gang.two_jobs()
 
 
 def test_no_inotify_instance_is_left(gang):

@@ -226,9 +226,55 @@ START_TEST(test_each)
 	}
 	put(".9.0.1", "storm step 2 0 9 0 0 99 1 cgroup2 /x\n");
 	put("junk", "junk\n");
-	must(gang_step_each(dir, note, &seen) == 3);
+	must(gang_step_each(dir, note, &seen) == 0);
 	must(seen == (1u << 1 | 1u << 2 | 1u << 3));
-	must(gang_step_each("/nowhere", note, &seen) == 0);
+	seen = 0;
+	must(gang_step_each("/nowhere", note, &seen) == 0 && !seen);
+}
+END_TEST
+
+static int warned;
+
+static void warn(const char *name, int err)
+{
+	(void) name;
+	(void) err;
+	warned++;
+}
+
+static void descriptors(rlim_t most)
+{
+	struct rlimit r;
+
+	must(!getrlimit(RLIMIT_NOFILE, &r));
+	r.rlim_cur = most ? most : r.rlim_max;
+	must(!setrlimit(RLIMIT_NOFILE, &r));
+}
+
+/* Records that cannot be read are not records that are gone. */
+START_TEST(test_each_without_descriptors)
+{
+	int next = open("/dev/null", O_RDONLY);
+	struct gang_step s = one(1);
+	uint32_t seen = 0;
+
+	must(next >= 0 && !close(next));
+	must(!gang_step_write(dir, &s));
+	must(gang_step_alive(&s) && !gang_step_ended(&s));
+	descriptors((rlim_t) next);
+	must(!gang_step_alive(&s) && !gang_step_ended(&s));
+	/* the directory, and the records in it */
+	for (int left = 0; left < 2; left++) {
+		descriptors((rlim_t) next + left);
+		must(gang_step_each(dir, note, &seen) == EMFILE && !seen);
+		/* so a guard tries again */
+		must(!gang_step_thaw_all(dir, true, warn));
+		must(warned == left + 1);
+	}
+	descriptors((rlim_t) next + 2);
+	must(gang_step_each(dir, note, &seen) == 0 && seen == 1u << 1);
+	must(gang_step_thaw_all(dir, true, warn) == 1 && warned == 2);
+	descriptors(0);
 }
 END_TEST
 
@@ -243,12 +289,13 @@ START_TEST(test_alive)
 	}
 	must(gang_step_alive(&s));
 	s.started++; /* the pid is another process's by now */
-	must(!gang_step_alive(&s));
+	must(!gang_step_alive(&s) && gang_step_ended(&s));
 	s.root = pid;
 	s.started = gang_step_started(pid);
 	must(s.started && gang_step_alive(&s));
 	must(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid);
 	must(!gang_step_alive(&s) && !gang_step_started(pid));
+	must(gang_step_ended(&s));
 }
 END_TEST
 
@@ -264,7 +311,7 @@ START_TEST(test_held)
 	must(gang_step_hold(dir, name, false) == ENOENT);
 	must(!gang_step_write(dir, &s) && !gang_step_held(dir, name));
 	must(!gang_step_hold(dir, name, true) && gang_step_held(dir, name));
-	must(gang_step_each(dir, note, &seen) == 0);
+	must(gang_step_each(dir, note, &seen) == 0 && !seen);
 	must(gang_step_thaw_all(dir, true, NULL) == 0);
 	must(!gang_step_hold(dir, name, false) && !gang_step_held(dir, name));
 	must(!gang_step_read(dir, name, &t) && t.job == 1);
@@ -326,15 +373,6 @@ static void await_running(pid_t pid)
 {
 	while (state(pid) == 'T')
 		usleep(1000);
-}
-
-static int warned;
-
-static void warn(const char *name, int err)
-{
-	(void) name;
-	(void) err;
-	warned++;
 }
 
 /* What slurmd's plugin does when the agent is silent, or dead. */
@@ -979,6 +1017,7 @@ int main(void)
 	tcase_add_test(t, test_page_cut_off);
 	tcase_add_test(t, test_full_disk);
 	tcase_add_test(t, test_each);
+	tcase_add_test(t, test_each_without_descriptors);
 	tcase_add_test(t, test_alive);
 	tcase_add_test(t, test_held);
 	tcase_add_test(t, test_mark);

@@ -106,6 +106,7 @@ struct agent_gang {
 	bool list_again;	/* the listing may have missed some */
 	bool unwatched;		/* it has found a step that cannot be watched */
 	bool told_unwatched;	/* that is in the log */
+	bool told_unread;	/* so is that none can be read */
 	bool traced;		/* a debugger traces a step */
 	_Atomic uint64_t look_at; /* the main loop's next look at them */
 	/* agent_gang_doors.c */

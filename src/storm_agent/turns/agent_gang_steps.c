@@ -117,7 +117,7 @@ static struct gang_local *agent_gang_step_find(struct agent_gang *g,
 static void agent_gang_step_refused(struct agent_gang *g, struct gang_local *l,
 				    int err)
 {
-	if (!gang_step_alive(&l->step)) {
+	if (gang_step_ended(&l->step)) {
 		gang_step_remove(g->dir, l->name);
 		agent_gang_left_add(g, l->step.group);
 		agent_gang_left_add(g, l->step.idle);
@@ -223,21 +223,33 @@ static bool agent_gang_stamp_is_fresh(const struct timespec *stamp)
 	       (int64_t) STAMP_TICK;
 }
 
+/* What is known of steps stays: they end by their pidfds. */
+static void agent_gang_steps_unread(struct agent_gang *g, int err)
+{
+	if (err && !g->told_unread)
+		error("gang: cannot read the records of steps in %s, so new ones take no turns until that is possible: %s",
+		      g->dir, strerror(err));
+	g->told_unread = err;
+	g->list_again |= err != 0;
+}
+
 void agent_gang_steps_list(struct agent_gang *g)
 {
 	struct gang_local *l, *next;
+	int err;
 
 	g->listed = agent_gang_dir_stamp(g);
 	g->list_again = agent_gang_stamp_is_fresh(&g->listed);
 	g->unwatched = false;
 	for (l = g->steps; l; l = l->next)
 		l->listed = false;
-	gang_step_each(g->dir, agent_gang_step_listed, g);
+	err = gang_step_each(g->dir, agent_gang_step_listed, g);
+	agent_gang_steps_unread(g, err);
 	/* the next one is news */
 	g->told_unwatched &= g->unwatched;
 	for (l = g->steps; l; l = next) {
 		next = l->next;
-		if (!l->listed)
+		if (!l->listed && (!err || gang_step_held(g->dir, l->name)))
 			agent_gang_step_unlisted(g, l);
 	}
 	agent_gang_decide_now(g);
