@@ -137,7 +137,8 @@ static void keeper_scrub(void)
 }
 
 /* In the child: become srun. */
-__attribute__((noreturn)) static void keeper_exec(unsigned int port, int out)
+__attribute__((noreturn)) static void keeper_exec(pid_t parent,
+						  unsigned int port, int out)
 {
 	static char program[] = PKGLIBEXECDIR "/storm_launcher";
 	bool inside = keeper.step.local != STORM_NO_NODE;
@@ -162,8 +163,11 @@ __attribute__((noreturn)) static void keeper_exec(unsigned int port, int out)
 
 	snprintf(nodes, sizeof(nodes), "%u", keeper.step.count);
 	snprintf(number, sizeof(number), "%u", port);
-	/* the step ends with the keeper, whatever ends that */
+	/* the step ends with the keeper, whatever ends that; the kernel tells
+	 * nothing of a keeper that has ended before */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(127);
 	for (size_t i = 0; i < KEEPER_IGNORES; i++)
 		signal(keeper_ignores[i], SIG_DFL);
 	sigemptyset(&none);
@@ -183,11 +187,8 @@ static bool keeper_fork(unsigned int port)
 	if (pipe2(p, O_CLOEXEC))
 		return false;
 	keeper.srun = fork();
-	if (!keeper.srun) {
-		if (getppid() != self)
-			_exit(127);
-		keeper_exec(port, p[1]);
-	}
+	if (!keeper.srun)
+		keeper_exec(self, port, p[1]);
 	close(p[1]);
 	if (keeper.srun < 0) {
 		keeper.srun = 0;
