@@ -455,20 +455,32 @@ static void keeper_stay(void)
 	run_reader_fini(&r);
 }
 
-int keeper_serve(const char *socket, int tell)
+/* The client's lock file is left to nobody if the client is gone. */
+static void keeper_tell(int tell, int lock, const char *what)
+{
+	char path[RUN_SOCK_PATH];
+
+	run_sock_beside(keeper.socket, "lock", &path);
+	if (dprintf(tell, "%s", what) < 0)
+		unlink(path);
+	close(lock);
+	close(tell);
+}
+
+int keeper_serve(const char *socket, int tell, int lock)
 {
 	char why[600] = "no signals";
 	bool good;
 
 	fcntl(tell, F_SETFD, FD_CLOEXEC);
+	fcntl(lock, F_SETFD, FD_CLOEXEC);
 	launcher_log_as("keeper");
 	keeper.socket = socket;
 	good = keeper_take_signals() && keeper_lock(why, sizeof(why)) &&
 	       keeper_init(why, sizeof(why)) &&
 	       keeper_start(why, sizeof(why)) &&
 	       keeper_reach_head(why, sizeof(why));
-	dprintf(tell, "%s", good ? KEEPER_READY : why);
-	close(tell);
+	keeper_tell(tell, lock, good ? KEEPER_READY : why);
 	if (good)
 		keeper_stay();
 	/* a head whose step has ended hears it by this */

@@ -2,7 +2,8 @@
  * storm_launcher.c - the program of a job's launchers, of their head and of their keeper.
  * It serves as the user, and only storm run starts it:
  *
- *	storm_launcher --keep SOCKET FD	the keeper, as a child of the first client
+ *	storm_launcher --keep SOCKET FD LOCK
+ *					the keeper, as a child of the first client
  *	storm_launcher SOCKET PORT	a launcher, as a task of the keeper's srun
  *	storm_launcher --head SOCKET FD	the head, as a child of the first launcher
  *
@@ -22,8 +23,8 @@ int main(int argc, char **argv)
 	launcher_log_as("launcher");
 	if (argc == 4 && !strcmp(argv[1], "--head"))
 		return head_serve(argv[2], atoi(argv[3]));
-	if (argc == 4 && !strcmp(argv[1], "--keep"))
-		return keeper_serve(argv[2], atoi(argv[3]));
+	if (argc == 5 && !strcmp(argv[1], "--keep"))
+		return keeper_serve(argv[2], atoi(argv[3]), atoi(argv[4]));
 	if (argc == 3 && atoi(argv[2]) > 0 && atoi(argv[2]) <= UINT16_MAX)
 		return launcher_serve(argv[1], (uint16_t) atoi(argv[2]));
 	fputs("storm_launcher: storm run starts it\n", stderr);

@@ -33,6 +33,9 @@ enum { FAILED = 1, USAGE = 2 };
 /* A second ^C within this time kills. */
 #define AGAIN (1 * STORM_SEC)
 
+/* What waits longer says so. */
+#define SAY_WAITS 1000 /* ms */
+
 static const char usage[] =
 	"Usage: storm run [OPTIONS] PROGRAM [ARGUMENTS]\n"
 	"Start tasks in this job by launchers that stay on its nodes.  The first storm run\n"
@@ -70,9 +73,10 @@ __attribute__((format(printf, 1, 2))) static void run_say(const char *fmt, ...)
 
 /* ------------------------------------------------------------- the launchers --- */
 
-/* In the child: become the keeper of launchers. */
+/* In the child: become the keeper of launchers.  It has the lock, too: a client that is
+ * killed now must not let the next one start launchers beside these. */
 __attribute__((noreturn)) static void run_become_keeper(const struct run_job *j,
-							int tell)
+							int tell, int lock)
 {
 	char log[RUN_SOCK_PATH];
 	int null = open("/dev/null", O_RDWR);
@@ -87,13 +91,16 @@ __attribute__((noreturn)) static void run_become_keeper(const struct run_job *j,
 		dprintf(tell, "%s: %s", log, strerror(errno));
 		_exit(FAILED);
 	}
+	/* out of the way of each other's places */
+	tell = fcntl(tell, F_DUPFD, 5);
+	lock = fcntl(lock, F_DUPFD, 5);
+	if (tell < 0 || lock < 0 || dup2(tell, 3) < 0 || dup2(lock, 4) < 0)
+		_exit(FAILED);
 	/* the client's descriptors are not the keeper's: a pipe's reader would
 	 * wait for their end */
-	if (tell == 3 ? fcntl(3, F_SETFD, 0) < 0 : dup2(tell, 3) < 0)
-		_exit(FAILED);
-	close_range(4, ~0U, 0);
+	close_range(5, ~0U, 0);
 	execl(PKGLIBEXECDIR "/storm_launcher", "storm_launcher", "--keep",
-	      j->path, "3", (char *) NULL);
+	      j->path, "3", "4", (char *) NULL);
 	dprintf(3, PKGLIBEXECDIR "/storm_launcher: %s: install STORM again",
 		strerror(errno));
 	_exit(FAILED);
@@ -149,7 +156,7 @@ static bool run_in_step(void)
 	return step && *step && strtoul(step, NULL, 10) < 0xfffffff0;
 }
 
-static bool run_start_launchers(const struct run_job *j)
+static bool run_start_launchers(const struct run_job *j, int lock)
 {
 	uint64_t begun = storm_now();
 	int p[2];
@@ -162,7 +169,7 @@ static bool run_start_launchers(const struct run_job *j)
 	}
 	pid = fork();
 	if (!pid)
-		run_become_keeper(j, p[1]);
+		run_become_keeper(j, p[1], lock);
 	close(p[1]);
 	if (pid < 0) {
 		run_say("%s", strerror(errno));
@@ -188,16 +195,35 @@ static bool run_nobody_there(void)
 }
 
 /* -1 with errno 0: it was said why. */
-static int run_connect_or_start(const struct run_job *j)
+static int run_connect_or_start(const struct run_job *j, int lock)
 {
 	int sock = run_sock_connect(j->path);
 
 	if (sock >= 0 || !run_nobody_there())
 		return sock;
-	if (run_may_start() && run_start_launchers(j))
+	if (run_may_start() && run_start_launchers(j, lock))
 		return run_sock_connect(j->path);
 	errno = 0;
 	return -1;
+}
+
+/* The lock of the one that starts launchers; or -1, and it was said why. */
+static int run_lock(const char *path)
+{
+	const struct timespec pause = { .tv_nsec = 20 * STORM_MS };
+	uint64_t until = storm_now() + SAY_WAITS * STORM_MS;
+	int lock;
+
+	while ((lock = run_sock_lock(path, false)) < 0 &&
+	       errno == EWOULDBLOCK && storm_now() < until)
+		nanosleep(&pause, NULL);
+	if (lock < 0 && errno == EWOULDBLOCK) {
+		run_say("waits for launchers that another storm run starts");
+		lock = run_sock_lock(path, true);
+	}
+	if (lock < 0)
+		run_say("%s: %s", path, strerror(errno));
+	return lock;
 }
 
 /* One client starts the launchers; others wait for it. */
@@ -207,13 +233,12 @@ static int run_start_or_wait(const struct run_job *j)
 	int lock, sock, err;
 
 	run_sock_beside(j->path, "lock", &path);
-	lock = run_sock_lock(path, true);
+	lock = run_lock(path);
 	if (lock < 0) {
-		run_say("%s: %s", path, strerror(errno));
 		errno = 0;
 		return -1;
 	}
-	sock = run_connect_or_start(j);
+	sock = run_connect_or_start(j, lock);
 	err = errno;
 	unlink(path);
 	close(lock);
@@ -300,9 +325,6 @@ enum { GOES_ON = -1, ASK_AGAIN = -2 };
 
 /* So many heads may die before they have a run; then the run may be the reason. */
 #define HEADS 3
-
-/* A run that waits longer says so. */
-#define SAY_WAITS 1000 /* ms */
 
 static bool run_waits; /* for CPUs, and nobody was told */
 static bool run_heard; /* the head has the run, and may have begun it */
