@@ -195,13 +195,13 @@ static bool run_nobody_there(void)
 }
 
 /* -1 with errno 0: it was said why. */
-static int run_connect_or_start(const struct run_job *j, int lock)
+static int run_connect_or_start(const struct run_job *j, int lock, bool start)
 {
 	int sock = run_sock_connect(j->path);
 
-	if (sock >= 0 || !run_nobody_there())
+	if (sock >= 0 || !run_nobody_there() || !start)
 		return sock;
-	if (run_may_start() && run_start_launchers(j, lock))
+	if (run_start_launchers(j, lock))
 		return run_sock_connect(j->path);
 	errno = 0;
 	return -1;
@@ -226,8 +226,8 @@ static int run_lock(const char *path)
 	return lock;
 }
 
-/* One client starts the launchers; others wait for it. */
-static int run_start_or_wait(const struct run_job *j)
+/* One client starts the launchers; others wait for it, also one that starts none. */
+static int run_start_or_wait(const struct run_job *j, bool start)
 {
 	char path[RUN_SOCK_PATH];
 	int lock, sock, err;
@@ -238,7 +238,7 @@ static int run_start_or_wait(const struct run_job *j)
 		errno = 0;
 		return -1;
 	}
-	sock = run_connect_or_start(j, lock);
+	sock = run_connect_or_start(j, lock, start);
 	err = errno;
 	unlink(path);
 	close(lock);
@@ -246,18 +246,20 @@ static int run_start_or_wait(const struct run_job *j)
 	return sock;
 }
 
-/* A connection to the head, which is started if there is none; or -1. */
+/* A connection to the head, which is started if there is none; or -1.  Without start
+ * errno tells then whether nobody is there; 0: this host cannot know. */
 static int run_connect(const struct run_job *j, bool start)
 {
 	int sock = run_sock_connect(j->path), err;
 
 	if (sock < 0 && run_nobody_there()) {
-		if (!start)
-			return -1;
-		sock = run_start_or_wait(j);
+		if (run_may_start())
+			sock = run_start_or_wait(j, start);
+		else
+			errno = 0;
 	}
 	err = errno;
-	if (sock < 0 && err)
+	if (sock < 0 && err && (start || !run_nobody_there()))
 		run_say("%s: %s", j->path,
 			err == EPERM ? "another user's program is there" :
 				       strerror(err));

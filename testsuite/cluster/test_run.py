@@ -813,3 +813,23 @@ storm run -N4 true; echo next $?
     said(one, "next ")
     ended(lab, one, "^first 137$")
     assert not STARTED.search(one.log()), one.log()
+
+
+def test_stop_while_they_start(lab):
+    """It ends also launchers that are not there yet. On another node than theirs it
+    does not say that there are none."""
+    one = begin(lab, HELD_START + """
+storm run true; storm run --stop; echo stop $?; touch stopped; until [ -e on ]; do sleep 0.05; done
+storm run -N2 sh -c '[ $SLURM_NODEID = 0 ] || storm run --stop'; echo elsewhere $?
+storm run -N4 true; echo next $?
+""")
+    held(lab, one)
+    os.kill(client(lab), signal.SIGKILL)
+    said(one, "storm run: waits for launchers that another storm run starts")
+    (one.dir / "go").touch()
+    until((one.dir / "stopped").exists, lambda: "the stop: " + one.log())
+    assert not processes(lab, "storm_launcher"), one.log()
+    (one.dir / "on").touch()
+    ended(lab, one, "^stop 0$", "^elsewhere 1$", "^storm run: this is node n2, and only "
+          "the first node of ")
+    assert len(STARTED.findall(one.log())) == 1, one.log()
