@@ -332,8 +332,9 @@ static bool run_waits; /* for CPUs, and nobody was told */
 static bool run_heard; /* the head has the run, and may have begun it */
 static int run_heads;  /* that have died before that */
 static int run_head, run_signals = -1;
-static bool run_killed; /* a signal that ends tasks was passed on */
-static bool run_drops;	/* and nobody reads their output */
+static sigset_t run_before; /* what was blocked before run_catch() */
+static int run_killed; /* a signal that ends tasks and was passed on, or 0 */
+static bool run_drops; /* and nobody reads their output */
 static bool run_deaf[STDERR_FILENO + 1]; /* its reader is gone */
 static bool run_lost;			 /* output could not be written */
 
@@ -347,7 +348,8 @@ static void run_pass_signal(void)
 
 	if (read(run_signals, &si, sizeof(si)) != sizeof(si))
 		return;
-	run_killed |= si.ssi_signo != SIGUSR1 && si.ssi_signo != SIGUSR2;
+	if (si.ssi_signo != SIGUSR1 && si.ssi_signo != SIGUSR2)
+		run_killed = (int) si.ssi_signo;
 	run_frame_head(frame, RUN_SIGNAL, 1);
 	frame[RUN_FRAME_HEADER] = (uint8_t) si.ssi_signo;
 	if (si.ssi_signo == SIGINT) {
@@ -458,7 +460,8 @@ static int run_hear_all(int sock, struct run_reader *r)
 	return rc;
 }
 
-static int run_catch(void)
+/* From here on signals are the tasks'. */
+static void run_catch(void)
 {
 	static const int all[] = { SIGINT,  SIGTERM, SIGHUP,
 				   SIGQUIT, SIGUSR1, SIGUSR2 };
@@ -472,9 +475,20 @@ static int run_catch(void)
 		if (!sigaction(all[i], NULL, &now) && now.sa_handler != SIG_IGN)
 			sigaddset(&set, all[i]);
 	}
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigprocmask(SIG_BLOCK, &set, &run_before);
 	signal(SIGPIPE, SIG_IGN);
-	return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	run_signals = signalfd(run_signals, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+/* No head has the run now: a signal ends the client, but for those that do not end a
+ * run which waits.  One that has come already counts, too. */
+static void run_uncatch(void)
+{
+	sigset_t set = run_before;
+
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
+	sigprocmask(SIG_SETMASK, &set, NULL);
 }
 
 static int run_wait(int sock)
@@ -515,6 +529,20 @@ static void run_wait_for_end(int sock)
 		;
 }
 
+/* Until the next head can be there. */
+static void run_wait_for_next(int sock)
+{
+	static bool said;
+	struct pollfd p = { .fd = sock, .events = POLLIN };
+
+	run_uncatch();
+	if (!said && !poll(&p, 1, SAY_WAITS)) {
+		run_say("waits for the end of this job's launchers: a node is lost, or they are stopped, and runs that began before go on");
+		said = true;
+	}
+	run_wait_for_end(sock);
+}
+
 static int run_tasks(const struct run_job *j, const struct run_ask *ask,
 		     char **argv)
 {
@@ -523,13 +551,16 @@ static int run_tasks(const struct run_job *j, const struct run_ask *ask,
 
 		if (sock < 0)
 			return FAILED;
-		if (run_signals < 0)
-			run_signals = run_catch();
+		/* a head that stands may let it wait here */
 		rc = run_send(sock, ask, argv);
+		run_catch();
 		if (!rc)
 			rc = run_wait(sock);
+		/* the signal has met the head's word, and nobody got it */
+		if (rc == ASK_AGAIN && run_killed)
+			rc = 128 + run_killed;
 		if (rc == ASK_AGAIN)
-			run_wait_for_end(sock);
+			run_wait_for_next(sock);
 		close(sock);
 		if (rc != ASK_AGAIN)
 			return rc;

@@ -833,3 +833,50 @@ storm run -N4 true; echo next $?
     ended(lab, one, "^stop 0$", "^elsewhere 1$", "^storm run: this is node n2, and only "
           "the first node of ")
     assert len(STARTED.findall(one.log())) == 1, one.log()
+
+
+def asks(lab):
+    """The client whose request is on its way, once there is just one."""
+    def one():
+        found = [pid for pid in lab.lab.pids("n1", "storm_run")
+                 if b"second" in cmdline(pid) and
+                 any("signalfd" in os.readlink(f"/proc/{pid}/fd/{fd}")
+                     for fd in os.listdir(f"/proc/{pid}/fd"))]
+        return found[0] if len(found) == 1 else None
+    return until(one, "the client to have asked")
+
+
+def pending(pid):
+    with open(f"/proc/{pid}/status") as f:
+        return re.search(r"^ShdPnd:\s*0*([0-9a-f]*)$", f.read(), re.M)[1]
+
+
+def test_signal_while_launchers_end(lab):
+    """A node is lost, and a run elsewhere goes on: the next one says that it waits. A
+    signal ends it, also one that meets the head's refusal."""
+    one = begin(lab, """
+(storm run -N1 sh -c 'touch up; until [ -e go ]; do sleep 0.1; done'; echo first $?) &
+until [ -e up ]; do sleep 0.05; done
+storm run -N4 sleep 1000; echo lost $?; until [ -e on ]; do sleep 0.05; done
+for k in 1 2; do
+  env --default-signal=INT,TERM storm run -n1 echo second; echo second $?
+done
+touch go; wait; storm run -N4 true; echo next $?
+""")
+    until(lambda: lab.lab.pids("n3", "sleep"), lambda: "four tasks: " + one.log())
+    pid, = launchers(lab, "n3")
+    os.kill(pid, signal.SIGKILL)
+    said(one, "lost 137")
+    head = the_head(lab)
+    os.kill(head, signal.SIGSTOP)
+    (one.dir / "on").touch()
+    pid = asks(lab)
+    os.kill(pid, signal.SIGTERM)
+    until(lambda: not pending(pid), "the client to pass SIGTERM on")
+    os.kill(head, signal.SIGCONT)
+    said(one, "second 143")
+    said(one, "storm run: waits for the end of this job's launchers: ")
+    os.kill(asks(lab), signal.SIGINT)
+    said(one, "second 130")
+    ended(lab, one, "^first 0$")
+    assert len(STARTED.findall(one.log())) == 2, one.log()
