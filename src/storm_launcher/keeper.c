@@ -84,12 +84,18 @@ static bool keeper_lock(char *why, size_t size)
 	const struct timespec pause = { .tv_nsec = 10 * STORM_MS };
 	uint64_t until = storm_now() + FORMER_LIMIT;
 	char path[RUN_SOCK_PATH];
+	bool said = false;
 	int fd;
 
 	run_sock_beside(keeper.socket, "keep", &path);
 	while ((fd = run_sock_lock(path, false)) < 0 && errno == EWOULDBLOCK &&
-	       storm_now() < until)
+	       storm_now() < until) {
+		if (!said)
+			storm_log(STORM_LOG_INFO,
+				  "the launchers before have not ended yet");
+		said = true;
 		nanosleep(&pause, NULL);
+	}
 	keeper.locked = fd >= 0;
 	if (keeper.locked)
 		return true; /* it is never closed */

@@ -35,6 +35,7 @@ enum { FAILED = 1, USAGE = 2 };
 
 /* What waits longer says so. */
 #define SAY_WAITS 1000 /* ms */
+#define SAY_STARTS 3000
 
 static const char usage[] =
 	"Usage: storm run [OPTIONS] PROGRAM [ARGUMENTS]\n"
@@ -106,13 +107,41 @@ __attribute__((noreturn)) static void run_become_keeper(const struct run_job *j,
 	_exit(FAILED);
 }
 
-/* What the keeper says: "ready", or why not. */
-static bool run_keeper_answers(int fd)
+/* srun waits for ever where Slurm lets the step wait, and says so in the log. */
+static void run_say_slow(const struct run_job *j)
 {
+	char log[RUN_SOCK_PATH], text[500] = "", *line;
+	int fd;
+	off_t end;
+	ssize_t n;
+
+	run_sock_beside(j->path, "log", &log);
+	fd = open(log, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	end = lseek(fd, 0, SEEK_END);
+	n = pread(fd, text, sizeof(text) - 1,
+		  end < (off_t) sizeof(text) ? 0 :
+					       end - (off_t) sizeof(text) + 1);
+	if (fd >= 0)
+		close(fd);
+	while (n > 0 && text[n - 1] == '\n')
+		text[--n] = '\0';
+	line = strrchr(text, '\n');
+	run_say("waits for srun to start the launchers: %s",
+		line  ? line + 1 :
+		*text ? text :
+			"it has said nothing yet");
+}
+
+/* What the keeper says: "ready", or why not. */
+static bool run_keeper_answers(const struct run_job *j, int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
 	char text[700] = "";
 	size_t len = 0;
 	ssize_t n;
 
+	if (!poll(&p, 1, SAY_STARTS))
+		run_say_slow(j);
 	while ((n = read(fd, text + len, sizeof(text) - 1 - len)) > 0 ||
 	       (n < 0 && errno == EINTR))
 		len += n > 0 ? (size_t) n : 0;
@@ -176,7 +205,7 @@ static bool run_start_launchers(const struct run_job *j, int lock)
 		close(p[0]);
 		return false;
 	}
-	good = run_keeper_answers(p[0]);
+	good = run_keeper_answers(j, p[0]);
 	close(p[0]);
 	if (good && run_in_step())
 		run_say("the launchers end with step %s.%s, in which this is; those that the batch script starts stay",

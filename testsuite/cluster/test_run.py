@@ -801,12 +801,14 @@ def held(lab, one):
 
 
 def test_client_killed_at_the_start(lab):
-    """The launchers that it has begun to start are the next one's."""
-    one = begin(lab, HELD_START + """
+    """It says what srun says, if that takes long. The launchers that it has begun to
+    start are the next one's."""
+    one = begin(lab, HELD_START.replace("--task-prolog", "-v --task-prolog") + """
 storm run true; echo first $?
 storm run -N4 true; echo next $?
 """)
     held(lab, one)
+    said(one, "storm run: waits for srun to start the launchers: srun: ")
     os.kill(client(lab), signal.SIGKILL)
     said(one, "storm run: waits for launchers that another storm run starts")
     (one.dir / "go").touch()
