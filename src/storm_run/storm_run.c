@@ -365,7 +365,7 @@ static sigset_t run_before; /* what was blocked before run_catch() */
 static int run_killed; /* a signal that ends tasks and was passed on, or 0 */
 static bool run_drops; /* and nobody reads their output */
 static bool run_deaf[STDERR_FILENO + 1]; /* its reader is gone */
-static bool run_lost;			 /* output could not be written */
+static bool run_lost;			 /* output was not written */
 
 /* Pass a signal on to all tasks. */
 static void run_pass_signal(void)
@@ -425,6 +425,7 @@ static void run_write(int fd, const uint8_t *buf, size_t len)
 		if (!came && !run_drops)
 			run_say("error: output is lost: nobody reads it");
 		run_drops |= !came;
+		run_lost |= run_drops;
 		if (run_drops)
 			return;
 		if (came > 0 && p[1].revents)

@@ -882,3 +882,19 @@ touch go; wait; storm run -N4 true; echo next $?
     said(one, "second 130")
     ended(lab, one, "^first 0$")
     assert len(STARTED.findall(one.log())) == 2, one.log()
+
+
+def test_output_dropped(lab):
+    """Tasks go on after a signal, but output is dropped: the run fails."""
+    one = begin(lab, """
+storm run true
+(storm run -N2 sh -c 'trap "" TERM; touch up$SLURM_PROCID; yes | head -c 300000'
+ echo code $? >&2) | (until [ -e read ]; do sleep 0.05; done; cat >got)
+""")
+    until(lambda: (one.dir / "up0").exists() and (one.dir / "up1").exists() and
+          full(client(lab)), lambda: "the reader's pipe to be full: " + one.log())
+    os.kill(client(lab), signal.SIGTERM)
+    said(one, "storm run: error: output is lost: nobody reads it")
+    (one.dir / "read").touch()
+    one.finish()
+    assert re.search("^code 1$", one.log(), re.M), one.log()
