@@ -23,6 +23,7 @@
 #include "run_sock.h"
 #include "runs.h"
 #include "src/libstorm/base/clock.h"
+#include "task.h"
 
 /* Ports of jobs: above those that the kernel gives out (ip_local_port_range). */
 #define PORT_FIRST 61000
@@ -127,12 +128,16 @@ static bool keeper_take_signals(void)
 
 /* --------------------------------------------------------------------- srun --- */
 
-/* Variables of the batch script's own step choose sizes and binding for srun, too. */
+/* Variables of the batch script's own step choose sizes and binding for srun, too; and
+ * GPUs of this node are none of others. */
 static void keeper_scrub(void)
 {
+	static const char *const gpus[] = { TASK_GPU_NAMES };
 	extern char **environ;
 	char **from = environ, **to = environ;
 
+	for (size_t i = 0; i < sizeof(gpus) / sizeof(*gpus); i++)
+		unsetenv(gpus[i]);
 	for (; *from; from++)
 		if (strncmp(*from, "SLURM_", 6) ||
 		    !strncmp(*from, "SLURM_CONF=", 11) ||

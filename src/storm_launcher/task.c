@@ -41,15 +41,57 @@ static const char *const task_not_given[] = {
 	"SLURM_CPU_BIND_TYPE",	"SLURM_CPU_BIND_VERBOSE",
 };
 
-static bool task_keeps(const char *variable)
+/* Begins of names by which a client in a step of srun's reaches that step. */
+static const char *const task_no_begins[] = {
+	"PMI_",
+	"PMIX_",
+	"SLURM_PMI",
+	"SLURM_SRUN_COMM_",
+	"SLURM_LAUNCH_NODE_IPADDR",
+};
+
+/* slurmstepd makes them for its node, and the keeper lets none of others through: those
+ * that a launcher has are right in its tasks. */
+static const char *const task_of_node[] = {
+	"SLURM_CPUS_ON_NODE",
+	"SLURM_GPUS_ON_NODE",
+	"SLURM_JOB_GPUS",
+	"SLURM_SHARDS_ON_NODE",
+	"SLURM_STEP_GPUS",
+	"SLURM_TOPOLOGY_ADDR",
+	"SLURM_TOPOLOGY_ADDR_PATTERN",
+	TASK_GPU_NAMES,
+};
+
+#define TASK_COUNT(names) (sizeof(names) / sizeof(char *))
+
+/* The one of these names that the variable has, or NULL. */
+static const char *task_name(const char *variable, const char *const *names,
+			     size_t count)
 {
 	size_t n = strcspn(variable, "=");
 
-	for (size_t i = 0; i < sizeof(task_not_given) / sizeof(char *); i++)
-		if (!strncmp(variable, task_not_given[i], n) &&
-		    !task_not_given[i][n])
+	for (size_t i = 0; i < count; i++)
+		if (!strncmp(variable, names[i], n) && !names[i][n])
+			return names[i];
+	return NULL;
+}
+
+/* Is this variable of the client's right in a task?  slurm_gpus: Slurm has given GPUs to
+ * the client. */
+static bool task_keeps(const char *variable, bool slurm_gpus)
+{
+	static const char *const gpus[] = { TASK_GPU_NAMES };
+	const char *gpu = task_name(variable, gpus, TASK_COUNT(gpus));
+
+	if (gpu) /* the user's own, unless Slurm has a say */
+		return !slurm_gpus && !getenv(gpu);
+	for (size_t i = 0; i < TASK_COUNT(task_no_begins); i++)
+		if (!strncmp(variable, task_no_begins[i],
+			     strlen(task_no_begins[i])))
 			return false;
-	return true;
+	return !task_name(variable, task_of_node, TASK_COUNT(task_of_node)) &&
+	       !task_name(variable, task_not_given, TASK_COUNT(task_not_given));
 }
 
 /* Variables behind each other; the first pass measures. */
@@ -116,20 +158,29 @@ char **task_env(const struct task_form *f, uint32_t local)
 {
 	struct task_vars size = { 0 }, v = { 0 };
 	uint32_t given = 0;
+	bool slurm_gpus = false;
 	size_t pointers;
 
-	while (f->what->env[given])
-		given++;
+	for (; f->what->env[given]; given++)
+		slurm_gpus |= !strncmp(f->what->env[given],
+				       "SLURM_GPUS_ON_NODE=", 19);
 	task_vars_all(&size, f, local);
-	pointers = (size.count + given + 1) * sizeof(char *);
+	pointers = (size.count + TASK_COUNT(task_of_node) + given + 1) *
+		   sizeof(char *);
 	v.env = malloc(pointers + size.len);
 	if (!v.env)
 		return NULL;
 	v.text = (char *) v.env + pointers;
 	v.room = size.len;
 	task_vars_all(&v, f, local);
+	for (size_t i = 0; i < TASK_COUNT(task_of_node); i++) {
+		char *value = getenv(task_of_node[i]);
+
+		if (value) /* what getenv(3) finds has its name before it */
+			v.env[v.count++] = value - strlen(task_of_node[i]) - 1;
+	}
 	for (uint32_t k = 0; k < given; k++)
-		if (task_keeps(f->what->env[k]))
+		if (task_keeps(f->what->env[k], slurm_gpus))
 			v.env[v.count++] = f->what->env[k];
 	v.env[v.count] = NULL;
 	return v.env;

@@ -13,6 +13,11 @@
 
 #include "run_wire.h"
 
+/* Variables that say which GPUs of its node a program is to use. */
+#define TASK_GPU_NAMES                                                         \
+	"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", \
+		"GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK"
+
 /* What the tasks of a run have in common on this node. */
 struct task_form {
 	const struct run_what *what;
@@ -22,7 +27,8 @@ struct task_form {
 	const char *step;   /* SLURM_STEP_ID of the launchers */
 };
 
-/* The environment of task number `local` here.  The caller frees it with free(). */
+/* The environment of task number `local` here: the client's, but for what is said of
+ * this node or of a step.  The caller frees it with free(), and not before it is used. */
 char **task_env(const struct task_form *f, uint32_t local);
 
 /* Start it, with fd[] as its descriptors 0 to 2, which must be above 2.  env is

@@ -898,3 +898,24 @@ storm run true
     (one.dir / "read").touch()
     one.finish()
     assert re.search("^code 1$", one.log(), re.M), one.log()
+
+
+def test_environment(lab):
+    """What is said of a node's GPUs and CPUs is what slurmstepd has made there, and
+    nothing leads to the srun around a client."""
+    out = batch(lab, """
+echo '#!/bin/sh
+echo export ROCR_VISIBLE_DEVICES=of-$SLURMD_NODENAME
+echo export SLURM_CPUS_ON_NODE=$SLURM_CPUS_ON_NODE-$SLURMD_NODENAME' >gpus
+mkdir bin; echo '#!/bin/sh
+exec '$(command -v srun) --task-prolog=$PWD'/gpus "$@"' >bin/srun
+chmod +x gpus bin/srun; PATH=$PWD/bin:$PATH
+export CUDA_VISIBLE_DEVICES=own ROCR_VISIBLE_DEVICES=first SLURM_STEP_GPUS=first
+export PMI_RANK=1 PMIX_RANK=1 SLURM_PMIX_X=1 SLURM_SRUN_COMM_PORT=1 SLURM_LAUNCH_NODE_IPADDR=1
+all='$SLURMD_NODENAME $SLURM_TOPOLOGY_ADDR $CUDA_VISIBLE_DEVICES $ROCR_VISIBLE_DEVICES'
+all="$all "'$SLURM_CPUS_ON_NODE ${SLURM_STEP_GPUS-none} $(env | grep -cE "PMI|SRUN_COMM|IPADDR")'
+storm run -N4 sh -c "echo $all"
+SLURM_GPUS_ON_NODE=1 storm run sh -c 'echo ${CUDA_VISIBLE_DEVICES-none} ${SLURM_GPUS_ON_NODE-none}'
+""")
+    assert sorted(out[:4]) == [f"{n} {n} own of-{n} {CPUS}-{n} none 0" for n in lab.names]
+    assert out[4:] == NODES * ["none none"]
