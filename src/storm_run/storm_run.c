@@ -308,6 +308,18 @@ static void run_limits(struct run_what *w)
 	}
 }
 
+/* Programs that read it would take it for empty.  Tasks of srun have a pipe of srun's,
+ * and seldom mean it. */
+static void run_say_input(void)
+{
+	struct stat st;
+
+	if (!run_in_step() && !fstat(STDIN_FILENO, &st) &&
+	    (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode) ||
+	     S_ISSOCK(st.st_mode)))
+		run_say("tasks do not get standard input, but /dev/null; </dev/null says that it is meant");
+}
+
 /* Send what is to be executed, and where its output goes.  0, or the exit
  * status. */
 static int run_send(int sock, const struct run_ask *ask, char **argv)
@@ -714,5 +726,8 @@ int main(int argc, char **argv)
 		run_say("%s", why);
 		return FAILED;
 	}
-	return o.stop ? run_stop(&j) : run_tasks(&j, &o.ask, argv + optind);
+	if (o.stop)
+		return run_stop(&j);
+	run_say_input();
+	return run_tasks(&j, &o.ask, argv + optind);
 }
