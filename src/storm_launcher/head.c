@@ -19,15 +19,22 @@
 #include "launcher_base.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/minmax.h"
 
 #define LOOK 100	    /* ms, while the domain works on something */
 #define STRANGERS_LOOK 1000 /* ms */
 #define PROOF_MAX 4096	    /* bytes of a credential */
 #define BYE_LIMIT 2000	    /* ms, for clients to take their last words */
+#define KILL_LIMIT 10	    /* s, until what SIGKILL has not ended is named */
+#define KILL_LOOK 1000	    /* ms */
 
+/* For a client, or if it is gone for the log. */
 static void head_say_line(void *arg, const char *line)
 {
-	conn_put_text(arg, RUN_SAY, line);
+	if (arg)
+		conn_put_text(arg, RUN_SAY, line);
+	else
+		storm_log(STORM_LOG_ERROR, "%s", line);
 }
 
 /* ---------------------------------------------------------------- clients --- */
@@ -116,6 +123,51 @@ static void head_kill_runs(void)
 		run->kill = false;
 		head_cast_kill(run, SIGKILL);
 	}
+}
+
+/* SIGKILL ends no task whose file system hangs, or that is another user's by now (sudo).
+ * Nor does it come to one whose launcher hangs in the start of another one.  A run
+ * keeps their CPUs, but a head that is to end does not wait for them: Slurm ends
+ * control groups, as root. */
+static void head_name_left(struct user_run *run)
+{
+	if (!run->named)
+		run_tell_left(run, KILL_LIMIT, head_node_name, head_say_line,
+			      run->client);
+	run->named = true;
+	if (!head.runs.closing)
+		return;
+	head_say_line(
+		run->client,
+		"error: the launchers end, and leave these tasks to Slurm");
+	runs_abort(run);
+}
+
+static bool head_kills(void)
+{
+	struct user_run *run = head.runs.first;
+
+	while (run && !(run->dying && run->state == RUN_RUNS &&
+			!(run->named && !head.runs.closing)))
+		run = run->next;
+	return run != NULL;
+}
+
+/* Time in which the job stood does not count: its tasks did not end in it, either. */
+static void head_expire_kills(void)
+{
+	static uint64_t before;
+	uint64_t now = storm_now();
+	uint64_t passed = storm_min(now - before, 2 * KILL_LOOK * STORM_MS);
+
+	for (struct user_run *run = head.runs.first; run; run = run->next) {
+		if (!run->dying || run->state != RUN_RUNS)
+			continue;
+		run->dying += passed;
+		if (run->dying >= KILL_LIMIT * STORM_SEC)
+			head_name_left(run);
+	}
+	before = now;
 }
 
 /* ------------------------------------------------------------------ notes --- */
@@ -379,6 +431,7 @@ static void head_turn(void)
 	struct pollfd *p = head_polls(&count);
 
 	int wait = head.casts			 ? LOOK :
+		   head_kills()			 ? KILL_LOOK :
 		   head.full || head_strangers() ? STRANGERS_LOOK :
 						   -1;
 
@@ -390,6 +443,7 @@ static void head_turn(void)
 	}
 	if (!came)
 		head.full = false; /* it is tried again */
+	head_expire_kills();
 	for (struct conn *c = head.conns; c; c = c->next, n++)
 		if (c->fd >= 0 && p[n].revents & ~POLLOUT)
 			head_serve_conn(c);

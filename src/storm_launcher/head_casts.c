@@ -113,6 +113,8 @@ void head_cast_kill(struct user_run *run, uint8_t sig)
 		storm_put64(&o, run->number);
 		storm_put8(&o, sig);
 	}
+	if (sig == SIGKILL && !run->dying)
+		run->dying = 1;
 	if (!head_cast(run, sig, buf, len))
 		head_signal_failed(run, sig);
 }

@@ -462,12 +462,19 @@ static void launcher_begin(struct storm_in *in, uint8_t *msg)
 		launcher_run_drop(run);
 }
 
+/* A task can leave its group. */
+static void launcher_kill_task(const struct local_task *t, int sig)
+{
+	if (kill(-t->pid, sig) || getpgid(t->pid) != t->pid)
+		kill(t->pid, sig);
+}
+
 /* number 0: of all runs. */
 static void launcher_kill(uint64_t number, int sig)
 {
 	for (struct local_task *t = launcher.tasks; t; t = t->next)
 		if (!t->ended && (!number || t->run->start.number == number))
-			kill(-t->pid, sig);
+			launcher_kill_task(t, sig);
 }
 
 static void launcher_hear(struct said *s)

@@ -618,3 +618,23 @@ void run_tell(const struct user_run *run, const char *program, const char *cwd,
 		say(arg, l.text);
 	}
 }
+
+void run_tell_left(const struct user_run *run, unsigned int seconds,
+		   const char *(*name)(void *arg, uint32_t node),
+		   void (*say)(void *arg, const char *line), void *arg)
+{
+	struct storm_range r = { 0, run->tasks - 1 };
+	const struct storm_idset all = { &r, 1, 1 };
+	struct storm_idset left = { 0 };
+	struct run_line l = { .len = 0 };
+
+	if (storm_idset_minus(&all, &run->done, &left) || !left.count)
+		return;
+	run_line_add(&l, "error: ");
+	run_line_nodes(&l, run, &left, name, arg);
+	run_line_add(&l, ": ");
+	run_line_tasks(&l, &left);
+	run_line_add(&l, ": no end is reported %u s after SIGKILL", seconds);
+	storm_idset_clear(&left);
+	say(arg, l.text);
+}

@@ -43,6 +43,10 @@ struct user_run {
 	bool kill;   /* its tasks are to be killed; the head has not yet */
 	bool killed; /* it has been decided already */
 	int status;  /* beside the tasks' own codes: at least this */
+	/* the head's: ns since its tasks were sent SIGKILL, or 0; those left were
+	 * named */
+	uint64_t dying;
+	bool named;
 };
 
 struct runs {
@@ -109,5 +113,9 @@ int run_status(const struct user_run *run);
 void run_tell(const struct user_run *run, const char *program, const char *cwd,
 	      const char *(*name)(void *arg, uint32_t node),
 	      void (*say)(void *arg, const char *line), void *arg);
+/* Likewise, which tasks have not ended so many seconds after they were killed. */
+void run_tell_left(const struct user_run *run, unsigned int seconds,
+		   const char *(*name)(void *arg, uint32_t node),
+		   void (*say)(void *arg, const char *line), void *arg);
 
 #endif

@@ -5,6 +5,8 @@ import os
 import re
 import select
 import signal
+import subprocess
+import sys
 import time
 from types import SimpleNamespace
 
@@ -571,6 +573,52 @@ def test_suspended(lab):
     ended(lab, one, "^code 143$")
     assert len(STARTED.findall(one.log())) == 1, one.log()
     assert "lost" not in one.log()
+
+
+#: argv: pid. Its first thread stands, as if it waited for a file system; others go on
+STAND = """import ctypes, os, sys
+ptrace, pid, SEIZE, INTERRUPT, WALL = \
+    ctypes.CDLL(None).ptrace, int(sys.argv[1]), 0x4206, 0x4207, 0x40000000
+ptrace.argtypes = 4 * [ctypes.c_long]
+assert not ptrace(SEIZE, pid, 0, 0) and not ptrace(INTERRUPT, pid, 0, 0)
+os.waitpid(pid, WALL)
+print("stands", flush=True)
+os.waitpid(pid, WALL)
+"""
+
+
+def test_task_that_stays(lab):
+    """A task that has left its process group is killed all the same. One that is not
+    is named, and keeps neither its client nor the launchers' end."""
+    one = begin(lab, """
+storm run -N1 python3 -c "import os, time
+child = os.fork()
+if not child: time.sleep(1000)
+os.setpgid(child, child)
+os.setpgid(0, child)
+os.execvp('sleep', ['sleep', '1000'])"; echo left $?
+storm run -N4 sh -c 'touch up$SLURM_PROCID; exec sleep 1000' & run=$!
+until [ -e go ]; do sleep 0.05; done
+storm run --stop; echo stop $?; wait $run; echo code $?
+storm run -N4 true; echo next $?
+""")
+    task = until(lambda: lab.lab.pids("n1", "sleep"), lambda: "the task: " + one.log())[0]
+    os.kill(client(lab), signal.SIGKILL)
+    until(lambda: not os.path.exists(f"/proc/{task}"), lambda: "its end: " + one.log())
+    until(lambda: all((one.dir / f"up{k}").exists() for k in range(NODES)),
+          lambda: "the next run: " + one.log())
+    stands, = launchers(lab, "n3")
+    holder = subprocess.Popen([sys.executable, "-c", STAND, str(stands)],
+                              stdout=subprocess.PIPE)
+    try:
+        assert holder.stdout.readline() == b"stands\n"
+        (one.dir / "go").touch()
+        said(one, "storm run: error: the launchers end, and leave these tasks to Slurm")
+    finally:
+        holder.kill()
+        holder.wait()
+    ended(lab, one, "^left 137$", "^stop 0$", "^code 137$", "^storm run: error: n3: task 2: "
+          "no end is reported 10 s after SIGKILL$")
 
 
 def runs_now(pid):

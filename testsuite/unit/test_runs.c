@@ -242,6 +242,11 @@ START_TEST(test_codes)
 		"error: n1,n2: tasks 1-2,4: Exited with exit code 3\n");
 	report(&r, run_code(RUN_SIGNALED, 9), 3, 3);
 	must(run_status(run) == 137);
+	said[0] = '\0';
+	run_tell_left(run, 10, name, say, NULL);
+	ck_assert_str_eq(
+		said,
+		"error: n2: tasks 5-7: no end is reported 10 s after SIGKILL\n");
 	report(&r, run_code(RUN_NOT_STARTED, 2), 5, 5);
 	report(&r, run_code(RUN_NO_CWD, 2), 6, 6);
 	report(&r, run_code(RUN_SIGNALED, 11 | 0x80), 7, 7);
