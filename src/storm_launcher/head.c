@@ -311,7 +311,7 @@ static void head_serve_conn(struct conn *c)
 	int got = 0;
 
 	conn_read(c);
-	if (c->tcp && c->kind == CONN_NEW &&
+	if (c->tcp && c->kind != CONN_INLET &&
 	    run_reader_body(&c->in) > PROOF_MAX)
 		conn_close(c);
 	while (c->fd >= 0 && (got = run_reader_next(&c->in, &kind, &body)) > 0)

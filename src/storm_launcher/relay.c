@@ -20,6 +20,7 @@
 
 #define ROOM (128u << 10) /* bytes that wait to be sent */
 #define PIECE (16u << 10)
+#define BODY_MAX RUN_SECRET /* bytes: no frame of a head's has more */
 /* A head that has too many strangers, or a munged that is started again, serves
  * later. */
 #define TRIES 10
@@ -331,6 +332,9 @@ static void relay_receive(struct relay *r)
 	r->in.have += (size_t) n;
 	while (r->fd >= 0 && run_reader_next(&r->in, &kind, &body) > 0)
 		relay_hear(r, kind, &body);
+	errno = EBADMSG;
+	if (r->fd >= 0 && run_reader_body(&r->in) > BODY_MAX)
+		relay_fail(r, "from the head");
 }
 
 void relay_serve(struct relay *r, short events)

@@ -713,7 +713,8 @@ def test_other_user(lab):
     assert "forged" not in one.log()
 
 
-#: argv: port. Tells a launcher what a head would, and says what it sends
+#: argv: port. Sends a launcher a frame without end, and says whether that was read; then
+#: tells one what a head would, and says what it sends
 PRETEND = """import socket, sys
 s = socket.socket()
 s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -721,6 +722,13 @@ s.bind(("", int(sys.argv[1])))
 s.listen()
 s.settimeout(60)
 print("listens", flush=True)
+c = s.accept()[0]
+c.settimeout(60)
+try:
+    c.sendall(b"\\xff" * (64 << 20))
+    print("read")
+except OSError:
+    print("not read")
 c = s.accept()[0]
 c.settimeout(60)
 taken, got = bytes([0, 0, 0, 8, 13]) + bytes(8), b""
@@ -738,7 +746,7 @@ print("got", got, flush=True)
 
 def test_port_of_a_dead_head(lab):
     """Another user takes it, and gets no output of a launcher that has not ended yet:
-    none knows what only the head can read."""
+    none knows what only the head can read. Nor do launchers keep what that one says."""
     lab.set_key("DeadTimeout", "60s")
     one = begin(lab, """
 storm run -N4 sh -c 'touch up$SLURM_PROCID; until [ -e go ]; do sleep 0.05; done
@@ -757,6 +765,7 @@ storm run -N4 sh -c 'touch up$SLURM_PROCID; until [ -e go ]; do sleep 0.05; done
     try:
         assert holder.stdout.readline() == b"listens\n"
         (one.dir / "go").touch()
+        read = holder.stdout.readline()
         got = holder.stdout.readline().decode()
     finally:
         for pid in (the_keeper(lab), the_srun(lab)):
@@ -765,7 +774,7 @@ storm run -N4 sh -c 'touch up$SLURM_PROCID; until [ -e go ]; do sleep 0.05; done
         holder.wait()
         lab.set_key("DeadTimeout", "5s")
         (one.dir / "end").touch()
-    assert got.strip() == "got b''"
+    assert (read, got.strip()) == (b"not read\n", "got b''")
     one.finish()
     assert "code 1" in one.log(), one.log()
 
