@@ -201,10 +201,13 @@ static void head_hear_notes(void)
 	pthread_mutex_unlock(&head.lock);
 	for (; n; n = next) {
 		next = n->next;
-		if (n->fault)
+		if (n->fault) {
 			head_lose(&n->why);
-		else if (!runs_report(&head.runs, n->code, &n->ids))
+		} else if (!runs_report(&head.runs, n->code, &n->ids)) {
+			/* its run would never end: a head that ends ends all */
 			storm_log(STORM_LOG_ERROR, "no memory for a report");
+			_exit(1);
+		}
 		storm_idset_clear(&n->ids);
 		free(n);
 	}

@@ -136,9 +136,12 @@ static void launcher_report(uint32_t id, uint32_t code)
 	const struct storm_idset ids = { &r, 1, 1 };
 	int err = storm_member_report(launcher.member, RUN_REPORT, code, &ids);
 
-	if (err && err != STORM_ECLOSED)
-		storm_log(STORM_LOG_ERROR, "the end of a task is lost: %s",
-			  storm_strerror(err));
+	if (!err || err == STORM_ECLOSED)
+		return;
+	/* the head would wait for it in vain: the loss of a node ends the run */
+	storm_log(STORM_LOG_ERROR, "the end of a task is lost: %s",
+		  storm_strerror(err));
+	_exit(1);
 }
 
 static void launcher_run_drop(struct launched *run)
@@ -421,10 +424,9 @@ static void launcher_begin(struct storm_in *in, uint8_t *msg)
 	uint32_t first, n;
 
 	if (!run || !run_start_get(in, &run->start)) {
+		/* likewise */
 		storm_log(STORM_LOG_ERROR, "a run cannot be read");
-		free(run);
-		free(msg);
-		return;
+		_exit(1);
 	}
 	storm_member_forget(launcher.member, RUN_REPORT, run->start.floor);
 	run->msg = msg;
