@@ -65,25 +65,44 @@ static bool head_cast(const struct user_run *run, uint8_t sig, uint8_t *buf,
 	return true;
 }
 
+/* Its beginning; *o is where the rest, of so many bytes, belongs.  NULL: no memory. */
+static uint8_t *head_message(enum run_kind kind, size_t rest,
+			     struct storm_out *o)
+{
+	uint8_t *buf = malloc(RUN_KEY + 1 + rest);
+
+	if (!buf)
+		return NULL;
+	*o = (struct storm_out) { buf, buf + RUN_KEY + 1 + rest, false };
+	storm_put(o, head.step.key, RUN_KEY);
+	storm_put8(o, (uint8_t) kind);
+	return buf;
+}
+
+static bool head_cast_floor(uint32_t floor)
+{
+	struct storm_range all = { 0, head.step.count - 1 };
+	struct user_run nobody = { .nodes = { &all, 1, 1 } };
+	struct storm_out o;
+	uint8_t *buf = head_message(RUN_FLOOR, 4, &o);
+
+	if (buf)
+		storm_put32(&o, floor);
+	return head_cast(&nobody, 0, buf, RUN_KEY + 1 + 4);
+}
+
+bool head_greet(void)
+{
+	return head_cast_floor(0);
+}
+
 void head_forget(void)
 {
 	uint32_t floor = runs_floor(&head.runs);
-	struct storm_range all = { 0, head.step.count - 1 };
-	struct user_run nobody = { .nodes = { &all, 1, 1 } };
-	size_t len = 1 + 4;
-	uint8_t *buf;
 
 	storm_domain_forget(head.domain, RUN_REPORT, floor);
-	if (floor < head.told_floor + FLOOR_EVERY || head.runs.closing)
-		return;
-	buf = malloc(len);
-	if (buf) {
-		struct storm_out o = { buf, buf + len, false };
-
-		storm_put8(&o, RUN_FLOOR);
-		storm_put32(&o, floor);
-	}
-	if (head_cast(&nobody, 0, buf, len))
+	if (floor >= head.told_floor + FLOOR_EVERY && !head.runs.closing &&
+	    head_cast_floor(floor))
 		head.told_floor = floor;
 }
 
@@ -104,18 +123,16 @@ static void head_signal_failed(struct user_run *run, uint8_t sig)
 
 void head_cast_kill(struct user_run *run, uint8_t sig)
 {
-	size_t len = 1 + 8 + 1;
-	uint8_t *buf = malloc(len);
-	struct storm_out o = { buf, buf + len, false };
+	struct storm_out o;
+	uint8_t *buf = head_message(RUN_KILL, 8 + 1, &o);
 
 	if (buf) {
-		storm_put8(&o, RUN_KILL);
 		storm_put64(&o, run->number);
 		storm_put8(&o, sig);
 	}
 	if (sig == SIGKILL && !run->dying)
 		run->dying = 1;
-	if (!head_cast(run, sig, buf, len))
+	if (!head_cast(run, sig, buf, RUN_KEY + 1 + 8 + 1))
 		head_signal_failed(run, sig);
 }
 
@@ -162,6 +179,7 @@ bool head_cast_start(struct user_run *run, struct conn *c)
 		.local = STORM_NO_NODE,
 		.relay = head.relay,
 	};
+	struct storm_out o;
 	size_t len;
 	uint8_t *buf;
 
@@ -169,16 +187,13 @@ bool head_cast_start(struct user_run *run, struct conn *c)
 	if (head_pass_files(run, c))
 		s.local = head.step.local;
 	conn_close_files(c);
-	len = 1 + run_start_len(&s) + c->ask_len;
-	buf = malloc(len);
+	len = run_start_len(&s) + c->ask_len;
+	buf = head_message(RUN_START, len, &o);
 	if (buf) {
-		struct storm_out o = { buf, buf + len, false };
-
-		storm_put8(&o, RUN_START);
 		run_start_put(&o, &s);
 		storm_put(&o, c->ask, c->ask_len);
 	}
-	if (head_cast(run, 0, buf, len))
+	if (head_cast(run, 0, buf, RUN_KEY + 1 + len))
 		return true;
 	head_take_files_back(run->number);
 	return false;

@@ -65,6 +65,9 @@ __attribute__((format(printf, 2, 3))) void head_say(struct conn *c,
 
 /* ------------------------------------------------------------ head_casts.c --- */
 
+/* To all launchers, when their domain is open: they know the head by its first message.
+ * False: no memory. */
+bool head_greet(void);
 /* To the run's launchers: its start, which has the client's descriptors, too.  False:
  * it has not begun there. */
 bool head_cast_start(struct user_run *run, struct conn *c);

@@ -176,6 +176,10 @@ bool head_begin(const char *socket, char *why, size_t size)
 	}
 	if (!head_open(why, size))
 		return false;
+	if (!head_greet()) {
+		snprintf(why, size, "no memory");
+		return false;
+	}
 	head.inlets = head_listen_tcp(&head.relay);
 	if (head.inlets < 0) {
 		snprintf(why, size, "no port for output: %s", strerror(errno));

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,6 +70,10 @@ static bool keeper_init(char *why, size_t size)
 	s->nodes = calloc(n, sizeof(*s->nodes));
 	if (!s->cpus || !s->nodes) {
 		snprintf(why, size, "no memory");
+		return false;
+	}
+	if (getrandom(s->key, RUN_KEY, 0) != RUN_KEY) {
+		snprintf(why, size, "getrandom: %s", strerror(errno));
 		return false;
 	}
 	if (runs_cpus_read(cpus, s->count, s->cpus))
@@ -153,7 +158,7 @@ __attribute__((noreturn)) static void keeper_exec(pid_t parent,
 {
 	static char program[] = PKGLIBEXECDIR "/storm_launcher";
 	bool inside = keeper.step.local != STORM_NO_NODE;
-	char nodes[16], number[16];
+	char nodes[16], number[16], key[RUN_KEY_TEXT];
 	char *argv[] = { "srun",
 			 "--overlap",
 			 "-N",
@@ -185,6 +190,8 @@ __attribute__((noreturn)) static void keeper_exec(pid_t parent,
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	dup2(out, STDOUT_FILENO);
 	keeper_scrub();
+	run_key_text(keeper.step.key, &key);
+	setenv(RUN_KEY_VARIABLE, key, 1);
 	execvp(argv[0], argv);
 	dprintf(STDERR_FILENO, "srun: %s\n", strerror(errno));
 	_exit(127);

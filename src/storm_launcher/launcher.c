@@ -33,7 +33,8 @@
 #include "src/libstorm/transport/udp/udp_port.h"
 #include "task.h"
 
-#define OPEN_LIMIT (60 * STORM_SEC) /* until the head has opened the domain */
+#define OPEN_LIMIT (60 * STORM_SEC) /* until the head has said something */
+#define OPEN_LOOK 1000		    /* ms */
 /* Reports of one launch are some tenths of a millisecond apart. */
 #define HOLD (STORM_MS / 2)
 /* Descriptors of a run were sent before the run itself. */
@@ -81,15 +82,18 @@ struct said {
 
 static struct {
 	storm_node_t *node;
-	storm_member_t *member; /* NULL: the domain is not open yet */
-	uint32_t self, job;
+	storm_member_t *member; /* NULL: the head has not said anything yet */
+	uint32_t self;
+	uint8_t key[RUN_KEY];
 	const char *name, *step;
 	int event, signals, errands;
 	int head;	/* a connection to it, if it is a child; or -1 */
 	pid_t head_pid; /* or 0 */
 	int null;
 	pthread_mutex_t lock;
-	struct said *said, **said_tail;
+	struct said *said, **said_tail; /* under the lock */
+	storm_member_t *heard;		/* likewise: what member will be */
+	bool refused;			/* of libstorm's thread: it is said */
 	struct launched *runs;
 	struct local_task *tasks;
 	struct files *files;
@@ -106,26 +110,65 @@ static void launcher_wake(void)
 		return; /* the counter is full: it wakes anyway */
 }
 
+/* Whose message has the key is the head.  Other processes of the user can open a domain
+ * here, also before it. */
+static bool launcher_is_head(storm_member_t *m)
+{
+	storm_member_t *one = NULL;
+
+	if (!launcher.heard) {
+		do {
+			storm_member_release(one);
+			one = storm_node_accept(launcher.node, false, 0);
+		} while (one && one != m);
+		launcher.heard = one;
+	}
+	return launcher.heard == m;
+}
+
+static void launcher_refuse(void)
+{
+	if (!launcher.refused)
+		storm_log(
+			STORM_LOG_ERROR,
+			"a message is refused: another process of this user sends it");
+	launcher.refused = true;
+}
+
 static void launcher_on_signal(void *arg, storm_member_t *m, uint32_t event,
 			       const void *buf, size_t len)
 {
-	struct said *s = malloc(sizeof(*s) + len);
+	struct said *s;
+	bool good;
 
 	(void) arg;
-	(void) m;
 	(void) event;
+	if (!buf || len < RUN_KEY || memcmp(buf, launcher.key, RUN_KEY)) {
+		launcher_refuse();
+		return;
+	}
+	len -= RUN_KEY;
+	s = malloc(sizeof(*s) + len);
 	if (!s) { /* the head would wait for its tasks in vain */
 		storm_log(STORM_LOG_ERROR, "no memory for a run");
 		_exit(1);
 	}
 	s->next = NULL;
 	s->len = len;
-	memcpy(s->msg, buf, len);
+	memcpy(s->msg, (const uint8_t *) buf + RUN_KEY, len);
 	pthread_mutex_lock(&launcher.lock);
-	*launcher.said_tail = s;
-	launcher.said_tail = &s->next;
+	good = launcher_is_head(m);
+	if (good) {
+		*launcher.said_tail = s;
+		launcher.said_tail = &s->next;
+	}
 	pthread_mutex_unlock(&launcher.lock);
-	launcher_wake();
+	if (good) {
+		launcher_wake();
+		return;
+	}
+	free(s);
+	launcher_refuse();
 }
 
 /* ------------------------------------------------------------------ reports --- */
@@ -479,6 +522,43 @@ static void launcher_kill(uint64_t number, int sig)
 			launcher_kill_task(t, sig);
 }
 
+/* In a thread, until the domain is over: the loop waits for descriptors alone. */
+static void *launcher_watch_domain(void *member)
+{
+	while (storm_member_test_event(member, NO_SIGNAL, true, 0) !=
+	       STORM_ECLOSED)
+		;
+	launcher_wake();
+	return NULL;
+}
+
+/* All signals are blocked that the loop takes. */
+static bool launcher_watch(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, launcher_watch_domain,
+			   launcher.member))
+		return false;
+	pthread_detach(thread);
+	return true;
+}
+
+/* This member is the head's. */
+static void launcher_meet(storm_member_t *m)
+{
+	struct storm_member_info info;
+
+	launcher.member = m;
+	storm_member_info(m, &info);
+	launcher.self = info.node;
+	storm_member_hold(m, HOLD);
+	if (launcher_watch())
+		return;
+	storm_log(STORM_LOG_ERROR, "no thread is left");
+	_exit(1);
+}
+
 static void launcher_hear(struct said *s)
 {
 	uint8_t *msg = launcher_copy(s->msg, s->len);
@@ -504,6 +584,7 @@ static void launcher_hear(struct said *s)
 
 static void launcher_hear_all(void)
 {
+	storm_member_t *heard;
 	struct said *s, *next;
 	uint64_t n;
 
@@ -513,7 +594,10 @@ static void launcher_hear_all(void)
 	s = launcher.said;
 	launcher.said = NULL;
 	launcher.said_tail = &launcher.said;
+	heard = launcher.heard;
 	pthread_mutex_unlock(&launcher.lock);
+	if (heard && !launcher.member)
+		launcher_meet(heard);
 	for (; s; s = next) {
 		next = s->next;
 		launcher_hear(s);
@@ -598,7 +682,9 @@ static void launcher_polls_fill(struct launcher_polls *l)
 /* How many ms to wait for events; -1: until there is one. */
 static int launcher_patience(void)
 {
-	int wait = launcher.ending ? LINGER / 4 : -1;
+	int wait = launcher.ending  ? LINGER / 4 :
+		   !launcher.member ? OPEN_LOOK :
+				      -1;
 
 	for (struct launched *run = launcher.runs; run; run = run->next) {
 		int again = run->relay ? relay_again(run->relay) : -1;
@@ -644,54 +730,17 @@ static void launcher_turn(struct launcher_polls *l)
 	launcher_tasks_report();
 }
 
-/* In a thread, until the domain is over: the loop waits for descriptors alone. */
-static void *launcher_watch_domain(void *member)
-{
-	while (storm_member_test_event(member, NO_SIGNAL, true, 0) !=
-	       STORM_ECLOSED)
-		;
-	launcher_wake();
-	return NULL;
-}
-
-/* All signals are blocked that the loop takes. */
-static bool launcher_watch(void)
-{
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, launcher_watch_domain,
-			   launcher.member))
-		return false;
-	pthread_detach(thread);
-	return true;
-}
-
-/* True once it is there, and open. */
+/* The head has opened the domain, or has time to, and has not closed it. */
 static bool launcher_is_open(uint64_t until)
 {
-	struct storm_member_info info;
-
 	if (launcher.member)
 		return storm_member_test_event(launcher.member, NO_SIGNAL,
 					       false, 0) != STORM_ECLOSED;
-	launcher.member = storm_node_accept(launcher.node, true, until);
-	if (!launcher.member) {
-		storm_log(STORM_LOG_ERROR,
-			  "the head has not opened the domain in %llu s",
-			  OPEN_LIMIT / STORM_SEC);
-		return false;
-	}
-	storm_member_info(launcher.member, &info);
-	if (info.job_id != launcher.job) {
-		storm_log(STORM_LOG_ERROR, "a domain of job %u is refused",
-			  info.job_id);
-		return false;
-	}
-	launcher.self = info.node;
-	storm_member_hold(launcher.member, HOLD);
-	if (launcher_watch())
+	if (storm_now() < until)
 		return true;
-	storm_log(STORM_LOG_ERROR, "no thread is left");
+	storm_log(STORM_LOG_ERROR,
+		  "the head has not opened the domain in %llu s",
+		  OPEN_LIMIT / STORM_SEC);
 	return false;
 }
 
@@ -786,14 +835,14 @@ int launcher_serve(const char *socket, uint16_t port)
 {
 	uint64_t until = storm_now() + OPEN_LIMIT;
 	const char *proc = getenv("SLURM_PROCID"), *fault;
-	const char *job = getenv("SLURM_JOB_ID");
 	struct launcher_polls polls = { 0 };
 	bool first;
 
 	launcher.name = getenv("SLURMD_NODENAME");
 	launcher.step = getenv("SLURM_STEP_ID");
 	launcher.head = -1;
-	if (!proc || !job || !launcher.name || !launcher.step) {
+	if (!proc || !launcher.name || !launcher.step ||
+	    !run_key_read(getenv(RUN_KEY_VARIABLE), launcher.key)) {
 		storm_log(STORM_LOG_ERROR,
 			  "not in a step of Slurm: storm run starts it");
 		return 1;
@@ -804,7 +853,6 @@ int launcher_serve(const char *socket, uint16_t port)
 		launcher_say_taken(proc);
 		return 1;
 	}
-	launcher.job = (uint32_t) strtoul(job, NULL, 10);
 	first = !strcmp(proc, "0") && strcmp(socket, KEEPER_NO_HEAD) != 0;
 	fault = launcher_begin_serving(first ? socket : NULL, port);
 	if (fault && !launcher.node && !launcher_port_free(port)) {

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,7 +232,7 @@ void run_start_free(struct run_start *s)
 
 size_t run_step_len(const struct run_step *s)
 {
-	size_t n = 4 + 4 + 4 + 4;
+	size_t n = 4 + 4 + 4 + RUN_KEY + 4;
 
 	for (uint32_t k = 0; k < s->count; k++)
 		n += 4 + 4 + strlen(s->nodes[k].name) + 1 + STORM_ADDR_LEN + 2;
@@ -243,6 +244,7 @@ void run_step_put(struct storm_out *o, const struct run_step *s)
 	storm_put32(o, RUN_VERSION);
 	storm_put32(o, s->job);
 	storm_put32(o, s->local);
+	storm_put(o, s->key, RUN_KEY);
 	storm_put32(o, s->count);
 	for (uint32_t k = 0; k < s->count; k++) {
 		storm_put32(o, s->cpus[k]);
@@ -254,10 +256,14 @@ void run_step_put(struct storm_out *o, const struct run_step *s)
 bool run_step_get(struct storm_in *i, struct run_step *s)
 {
 	bool ours = storm_get32(i) == RUN_VERSION;
+	const uint8_t *key;
 
 	memset(s, 0, sizeof(*s));
 	s->job = storm_get32(i);
 	s->local = storm_get32(i);
+	key = storm_get(i, RUN_KEY);
+	if (key)
+		memcpy(s->key, key, RUN_KEY);
 	s->count = storm_get32(i);
 	if (!ours || i->bad || !s->count || s->count > STORM_NODES_MAX ||
 	    (s->local >= s->count && s->local != STORM_NO_NODE))
@@ -281,6 +287,28 @@ void run_step_free(struct run_step *s)
 	free(s->nodes);
 	s->cpus = NULL;
 	s->nodes = NULL;
+}
+
+/* -------------------------------------------------------------------- key --- */
+
+void run_key_text(const uint8_t key[static RUN_KEY], char (*out)[RUN_KEY_TEXT])
+{
+	for (int k = 0; k < RUN_KEY; k++)
+		snprintf(*out + 2 * k, sizeof(*out) - 2 * (size_t) k, "%02x",
+			 key[k]);
+}
+
+bool run_key_read(const char *text, uint8_t key[static RUN_KEY])
+{
+	if (!text || strlen(text) != RUN_KEY_TEXT - 1 ||
+	    strspn(text, "0123456789abcdef") != RUN_KEY_TEXT - 1)
+		return false;
+	for (int k = 0; k < RUN_KEY; k++) {
+		char digits[3] = { text[2 * k], text[2 * k + 1], '\0' };
+
+		key[k] = (uint8_t) strtoul(digits, NULL, 16);
+	}
+	return true;
 }
 
 /* ----------------------------------------------------------------- layout --- */

@@ -3,7 +3,7 @@
  * are of one build and of one user; none trusts the other's lengths.
  *
  * On a stream a message is a frame: the length of its body, its kind, its body.  In
- * the domain it is a kind and a body.  doc/launchers.md says who sends what.
+ * the domain it is the launchers' key, a kind and a body.  doc/launchers.md says who sends what.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -20,6 +20,7 @@
 #define RUN_REPORT 1		 /* the kind of launchers' reports */
 #define RUN_LIFE 16		 /* bytes that name a head's life */
 #define RUN_SECRET 16		 /* bytes that a launcher's credential hides */
+#define RUN_KEY 16 /* bytes that each message in the domain begins with */
 
 enum run_kind {
 	/* a connection's first one, to the head: it begins with RUN_VERSION */
@@ -43,7 +44,7 @@ enum run_kind {
 	/* head -> launchers, in the domain */
 	RUN_START = 14, /* struct run_start */
 	RUN_KILL = 15,	/* u64 run, u8 signal */
-	RUN_FLOOR = 16, /* u32: as run_start's */
+	RUN_FLOOR = 16, /* u32: as run_start's; the first one has 0 */
 	/* head -> its parent: it listens; -> the keeper: it serves clients.  When
 	 * it ends it sends the keeper END */
 	RUN_READY = 17,
@@ -105,7 +106,8 @@ void run_start_free(struct run_start *s);
 struct run_step {
 	uint32_t job, count;
 	uint32_t local; /* node of the head's host, or STORM_NO_NODE */
-	uint32_t *cpus; /* of each node */
+	uint8_t key[RUN_KEY];
+	uint32_t *cpus;		  /* of each node */
 	struct storm_node *nodes; /* by SLURM_PROCID of the launchers */
 };
 
@@ -115,6 +117,17 @@ void run_step_put(struct storm_out *o, const struct run_step *s);
  * to be freed.  Names are the buffer's that it was read from. */
 bool run_step_get(struct storm_in *i, struct run_step *s);
 void run_step_free(struct run_step *s);
+
+/*
+ * The key of a step of launchers: who opens a domain with them is of their user, and
+ * who has the key is of their step.  The keeper makes it and gives it to srun in this
+ * variable, as text.
+ */
+#define RUN_KEY_VARIABLE "STORM_RUN_KEY"
+#define RUN_KEY_TEXT (2 * RUN_KEY + 1)
+void run_key_text(const uint8_t key[static RUN_KEY], char (*out)[RUN_KEY_TEXT]);
+/* False: text, which may be NULL, is none. */
+bool run_key_read(const char *text, uint8_t key[static RUN_KEY]);
 
 /*
  * As srun does it: each node in turn gets a task, if it has a CPU left, until all are

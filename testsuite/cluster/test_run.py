@@ -398,6 +398,10 @@ def test_death_at_the_start(lab, victim):
     os.kill({"keeper": the_keeper, "srun": the_srun, "head": the_head,
              "launcher": lambda lab: launchers(lab, "n1")[0]}[victim](lab),
             signal.SIGKILL)
+    if victim == "launcher":    # those that have no head yet hear Slurm all the same
+        other, = launchers(lab, "n2")
+        os.kill(other, signal.SIGTERM)
+        until(lambda: other not in launchers(lab, "n2"), "a launcher's end", timeout=30)
     (one.dir / "go").touch()
     ended(lab, one, "^first 1$", "^storm run: the launchers cannot be started: .")
     assert len(STARTED.findall(one.log())) == 1, one.log()
@@ -711,6 +715,66 @@ def test_other_user(lab):
     os.kill(client(lab), signal.SIGTERM)
     ended(lab, one)
     assert "forged" not in one.log()
+
+
+#: argv: the program, a launcher's job, address and port, a file. Has a head of its own, and
+#: this one has that launcher run touch(1)
+ATTACK = """import socket, struct, subprocess, sys, time
+def frame(kind, body):
+    return struct.pack(">IB", len(body), kind) + body
+def text(s):
+    return struct.pack(">I", len(s) + 1) + s.encode() + bytes(1)
+def texts(*all):
+    return struct.pack(">I", len(all)) + b"".join(map(text, all))
+def connect(path):
+    s = socket.socket(socket.AF_UNIX)
+    while s.connect_ex(path):
+        time.sleep(0.05)
+    return s
+program, job, name, port, target = sys.argv[1:]
+child, parent = socket.socketpair()
+assert child.fileno() == 3
+head = subprocess.Popen([program, "--head", "/tmp/attack.sock", "3"], pass_fds=[3])
+keeper = connect("/tmp/attack.new")
+keeper.sendall(frame(3, struct.pack(">III", 1, int(job), 2**32 - 1) + bytes(16)
+    + struct.pack(">II", 1, 1) + text(name) + bytes(10) + bytes([255, 255])
+    + socket.inet_aton(socket.gethostbyname(name)) + struct.pack(">H", int(port))))
+print(keeper.recv(1000), flush=True)
+client = connect("/tmp/attack.sock")
+client.sendall(frame(1, struct.pack(">IIII", 1, 1, 1, 0o22)
+    + 16 * struct.pack(">Q", 2**64 - 1) + text("/") + texts("touch", target)
+    + texts("PATH=/bin:/usr/bin")))
+time.sleep(1000)
+"""
+
+
+def test_another_job(lab):
+    """A process of the same user that is not the head opens a domain with a launcher,
+    before the head does: nothing that it says counts, and the head's does."""
+    def attacked():
+        return "attacked" in lab.listing("n4")
+
+    one = begin(lab, SLOW_START)
+    until(lambda: all(launchers(lab, n) for n in ("n1", "n2", "n4")) and heads(lab),
+          lambda: "the other launchers: " + one.log())
+    program, _, port = cmdline(launchers(lab, "n4")[0]).decode().split("\0")[:3]
+    job = lab.root("squeue -h -o %i").strip()
+    holder = lab.lab.popen(["python3", "-c", ATTACK, program, job, "n4", port,
+                            "/tmp/attacked"], host="n2", user="user", stdout=-1, cwd="/")
+    try:
+        assert holder.stdout.readline() == b"b'\\x00\\x00\\x00\\x00\\x11'\n"
+        log = lab.lab.path("n1", f"/tmp/storm-20001/{job}.n1.log")
+        until(lambda: "n4: a message is refused" in open(log).read()
+              or attacked(), lambda: "an answer: " + open(log).read())
+        assert not attacked()
+        (one.dir / "go").touch()
+        ended(lab, one, "^first 0$")
+    finally:
+        holder.kill()
+        holder.wait()
+        done = attacked()
+        lab.remove("/tmp/attacked")
+    assert len(STARTED.findall(one.log())) == 1 and not done
 
 
 #: argv: port. Sends a launcher a frame without end, and says whether that was read; then

@@ -625,12 +625,13 @@ START_TEST(test_step)
 
 	must(!storm_addr_set(&nodes[0].addr, "10.0.0.1", 1234));
 	must(!storm_addr_set(&nodes[1].addr, "10.0.0.2", 1234));
+	memset(s.key, 7, sizeof(s.key));
 	run_step_put(&o, &s);
 	len = (size_t) (o.p - buf);
 	must(!o.bad && len == run_step_len(&s));
 	in = (struct storm_in) { buf, buf + len, false };
 	must(run_step_get(&in, &t) && t.job == 9 && t.count == 2);
-	must(t.local == STORM_NO_NODE && t.cpus[1] == 7);
+	must(t.local == STORM_NO_NODE && t.cpus[1] == 7 && t.key[15] == 7);
 	ck_assert_str_eq(t.nodes[1].name, "n20");
 	must(!memcmp(&t.nodes[1].addr, &nodes[1].addr, sizeof(nodes[1].addr)));
 	run_step_free(&t);
@@ -644,6 +645,23 @@ START_TEST(test_step)
 	buf[11]--; /* a head's host that is none of these */
 	in = (struct storm_in) { buf, buf + len, false };
 	must(!run_step_get(&in, &t));
+}
+END_TEST
+
+START_TEST(test_key)
+{
+	uint8_t key[RUN_KEY], same[RUN_KEY];
+	struct rnd x = rnd_of(1);
+	char text[RUN_KEY_TEXT];
+
+	for (int k = 0; k < RUN_KEY; k++)
+		key[k] = (uint8_t) rnd64(&x);
+	run_key_text(key, &text);
+	must(run_key_read(text, same) && !memcmp(key, same, RUN_KEY));
+	text[9] = ' ';
+	must(!run_key_read(text, same));
+	text[9] = '\0';
+	must(!run_key_read(text, same) && !run_key_read(NULL, same));
 }
 END_TEST
 
@@ -727,6 +745,7 @@ int main(void)
 	tcase_add_loop_test(b, test_what_hostile, 0, unit_runs(5));
 	tcase_add_test(b, test_start);
 	tcase_add_test(b, test_step);
+	tcase_add_test(b, test_key);
 	tcase_add_loop_test(b, test_frames, 0, unit_runs(20));
 	tcase_add_test(b, test_frame_too_long);
 	suite_add_tcase(s, b);
