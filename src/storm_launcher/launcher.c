@@ -66,7 +66,7 @@ struct local_task {
 	uint32_t code;
 };
 
-/* Descriptors for a run. */
+/* Descriptors for a run; -1: none were left here to receive them. */
 struct files {
 	struct files *next;
 	uint64_t number;
@@ -314,7 +314,8 @@ static void launcher_files_close(uint64_t run)
 		return;
 	*at = f->next;
 	for (int k = 0; k < 2; k++)
-		close(f->fd[k]);
+		if (f->fd[k] >= 0)
+			close(f->fd[k]);
 	free(f);
 }
 
@@ -332,6 +333,7 @@ static void launcher_files_add(uint64_t run, const int fd[RUN_SOCK_FDS])
  * once; frames without any may be before it. */
 static void launcher_files_receive(void)
 {
+	static const int none[RUN_SOCK_FDS] = { -1, -1 };
 	enum run_kind kind;
 	struct storm_in body;
 	int fd[RUN_SOCK_FDS],
@@ -341,6 +343,8 @@ static void launcher_files_receive(void)
 		if (kind == RUN_FILES && n == RUN_SOCK_FDS) {
 			launcher_files_add(storm_get64(&body), fd);
 			n = 0;
+		} else if (kind == RUN_FILES) {
+			launcher_files_add(storm_get64(&body), none);
 		} else if (kind == RUN_NO_FILES) {
 			launcher_files_close(storm_get64(&body));
 		}
@@ -352,7 +356,8 @@ static void launcher_files_receive(void)
 		close(fd[--n]);
 }
 
-static bool launcher_files_take(struct launched *run)
+/* 0, or an errno. */
+static int launcher_files_take(struct launched *run)
 {
 	uint64_t until = storm_now() + FILES_LIMIT * STORM_MS;
 
@@ -367,10 +372,10 @@ static bool launcher_files_take(struct launched *run)
 			memcpy(run->fd, f->fd, sizeof(f->fd));
 			*at = f->next;
 			free(f);
-			return true;
+			return run->fd[0] < 0 ? EMFILE : 0;
 		}
 		if (launcher.head < 0 || storm_now() > until)
-			return false;
+			return EPIPE;
 		if (poll(&p, 1, FILES_LIMIT) > 0)
 			launcher_files_receive();
 	}
@@ -447,18 +452,17 @@ static void launcher_report_all(const struct launched *run, uint32_t first,
 /* Give it what its tasks write to.  False: all of them are reported. */
 static bool launcher_run_files(struct launched *run, uint32_t first, uint32_t n)
 {
+	int err;
+
 	if (run->start.local == launcher.self) {
-		if (launcher_files_take(run))
-			return true;
-		launcher_report_all(run, first, n,
-				    run_code(RUN_NO_START, EPIPE));
-		return false;
+		err = launcher_files_take(run);
+	} else {
+		run->relay = relay_create(&run->start);
+		err = run->relay ? 0 : ENOMEM;
 	}
-	run->relay = relay_create(&run->start);
-	if (run->relay)
-		return true;
-	launcher_report_all(run, first, n, run_code(RUN_NO_START, ENOMEM));
-	return false;
+	if (err)
+		launcher_report_all(run, first, n, run_code(RUN_NO_START, err));
+	return !err;
 }
 
 static void launcher_begin(struct storm_in *in, uint8_t *msg)

@@ -417,13 +417,14 @@ def limit(lab, node, what, files):
 
 def test_no_descriptors(lab):
     """With few of them a head lets clients wait, and all of them end. A launcher without
-    any fails a run by name; the next one succeeds."""
+    any fails a run by name, on the client's host as elsewhere; the next one succeeds."""
     one = begin(lab, """
 storm run true; touch ready; until [ -e go ]; do sleep 0.05; done
 for k in $(seq 24); do (storm run -N4 hostname; echo code $?) & done; wait
 touch many; until [ -e none ]; do sleep 0.05; done
 storm run -N4 hostname; echo none $?; touch failed; until [ -e more ]; do sleep 0.05; done
-storm run -N4 hostname; echo next $?
+storm run -N4 hostname; echo next $?; touch next; until [ -e last ]; do sleep 0.05; done
+storm run -N1 hostname; echo last $?
 """)
     until((one.dir / "ready").exists, lambda: "the launchers: " + one.log())
     limit(lab, "n1", "storm_launcher --[h]ead", 64)
@@ -434,7 +435,12 @@ storm run -N4 hostname; echo next $?
     until((one.dir / "failed").exists, lambda: "a run: " + one.log())
     limit(lab, "n3", "[s]torm_launcher ", 1000)
     (one.dir / "more").touch()
-    out = printed(one)
+    until((one.dir / "next").exists, lambda: "a run: " + one.log())
+    limit(lab, "n1", "^[^ ]*storm_launcher /tmp", 4)
+    (one.dir / "last").touch()
+    *out, why, last = printed(one)
+    assert (why, last) == ("storm run: error: n1: task 0: cannot start a task: Too many "
+                           "open files", "last 24")
     assert out.count("code 0") == 24 and [out.count(n) for n in lab.names] == \
         [26, 26, 25, 26], out
     assert out[-5:].count("next 0") == 1 and "none 24" in out, out
