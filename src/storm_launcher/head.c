@@ -417,6 +417,7 @@ static struct pollfd *head_polls(size_t *count)
 static void head_decide(void)
 {
 	head_check_casts();
+	head_drop_conns(); /* before: a client that is gone begins nothing */
 	head_kill_runs();
 	head_end_runs();
 	head_begin_runs();
