@@ -13,7 +13,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "errand.h"
 #include "head.h"
 #include "head_private.h"
 #include "launcher_base.h"
@@ -381,7 +380,7 @@ static void head_drop_conns(void)
 
 /* ------------------------------------------------------------------- loop --- */
 
-enum { POLL_EVENT, POLL_ERRANDS, POLL_LISTENER, POLL_INLETS, POLLS };
+enum { POLL_EVENT, POLL_MUNGE, POLL_LISTENER, POLL_INLETS, POLLS };
 
 /* Where the connections' ends begin after these.  NULL: no memory. */
 static struct pollfd *head_polls(size_t *count)
@@ -395,7 +394,7 @@ static struct pollfd *head_polls(size_t *count)
 	if (!p)
 		return NULL;
 	p[POLL_EVENT] = (struct pollfd) { head.event, POLLIN, 0 };
-	p[POLL_ERRANDS] = (struct pollfd) { head.errands, POLLIN, 0 };
+	p[POLL_MUNGE] = (struct pollfd) { head.munge.fd, POLLIN, 0 };
 	/* without a descriptor to spare poll(2) would return for ever */
 	p[POLL_LISTENER] = (struct pollfd) {
 		head.full || !head_has_files() ? -1 : head.listener, POLLIN, 0
@@ -455,8 +454,8 @@ static void head_turn(void)
 	head_expire_strangers();
 	if (p[POLL_EVENT].revents)
 		head_hear_notes();
-	if (p[POLL_ERRANDS].revents)
-		errands_take();
+	if (p[POLL_MUNGE].revents)
+		storm_worker_finish(&head.munge, NULL);
 	if (p[POLL_LISTENER].revents)
 		head_accept(head.listener, false);
 	if (p[POLL_INLETS].revents)

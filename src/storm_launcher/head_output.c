@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "errand.h"
 #include "head_private.h"
 #include "launcher_base.h"
 #include "src/libstorm/base/clock.h"
@@ -47,7 +46,7 @@ static void head_say_refused(uint32_t uid)
 
 /* A credential on its way through munged, which may be slow. */
 struct head_proof {
-	struct errand base;
+	struct storm_job base;
 	uint64_t serial; /* the connection, which may be gone by then */
 	char *cred;
 	void *what;
@@ -56,9 +55,9 @@ struct head_proof {
 	int err;
 };
 
-static void head_proof_work(struct errand *e)
+static void head_proof_work(struct storm_job *j)
 {
-	struct head_proof *p = (struct head_proof *) e;
+	struct head_proof *p = (struct head_proof *) j;
 	uint32_t gid;
 
 	p->err = storm_credential_decode(p->cred, &p->what, &p->len, &p->uid,
@@ -79,9 +78,9 @@ static void head_believe(struct conn *c, uint64_t run, const uint8_t *secret)
 }
 
 /* Is it a launcher of this head's life, and this user's? */
-static void head_proof_done(struct errand *e)
+static void head_proof_done(void *host, struct storm_job *j)
 {
-	struct head_proof *p = (struct head_proof *) e;
+	struct head_proof *p = (struct head_proof *) j;
 	struct conn *c = head_of_serial(p->serial);
 	uint8_t *what = p->err ? NULL : p->what;
 	struct storm_in in = { what, what ? what + p->len : NULL, false };
@@ -89,6 +88,7 @@ static void head_proof_done(struct errand *e)
 	const uint8_t *life = storm_get(&in, RUN_LIFE);
 	const uint8_t *secret = storm_get(&in, RUN_SECRET);
 
+	(void) host;
 	if (c && p->err) {
 		conn_close(c);
 	} else if (c && (!storm_in_done(&in) || p->uid != geteuid() ||
@@ -120,7 +120,7 @@ void head_prove(struct conn *c, struct storm_in *body)
 	p->serial = c->serial;
 	p->cred = launcher_copy(body->p, len);
 	c->kind = CONN_PROVING;
-	if (!errands_give(&p->base))
+	if (storm_worker_add(&head.munge, &p->base))
 		return;
 	free(p->cred);
 	free(p);

@@ -18,6 +18,7 @@
 
 #include "conn.h"
 #include "runs.h"
+#include "src/libstorm/base/worker.h"
 
 #define HEAD_EVENT 1 /* of the launchers: a message is there */
 
@@ -42,7 +43,8 @@ extern struct head {
 	struct storm_addr relay; /* where output comes in */
 	uint8_t life[RUN_LIFE];
 	uint32_t told_floor; /* head_casts.c */
-	int listener, inlets, event, errands;
+	int listener, inlets, event;
+	struct storm_worker munge;
 	uint64_t serial; /* of the last connection */
 	bool full;	 /* there are no descriptors to accept with */
 	pthread_mutex_t lock;

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -18,7 +19,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "errand.h"
 #include "head.h"
 #include "head_private.h"
 #include "launcher_base.h"
@@ -157,14 +157,17 @@ static bool head_await_keeper(const char *path, char *why, size_t size)
 bool head_begin(const char *socket, char *why, size_t size)
 {
 	char path[RUN_SOCK_PATH];
+	int err;
 
 	head.notes_tail = &head.notes;
 	head.listener = head.inlets = -1;
 	head.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	head.errands = errands_init();
-	if (head.event < 0 || head.errands < 0 ||
-	    getrandom(head.life, RUN_LIFE, 0) != RUN_LIFE) {
-		snprintf(why, size, "cannot begin: %s", strerror(errno));
+	if (head.event < 0 || getrandom(head.life, RUN_LIFE, 0) != RUN_LIFE)
+		err = errno;
+	else /* head_has_room() bounds what waits */
+		err = storm_worker_start(&head.munge, "storm_munge", UINT_MAX);
+	if (err) {
+		snprintf(why, size, "cannot begin: %s", strerror(err));
 		return false;
 	}
 	run_sock_beside(socket, "new", &path);

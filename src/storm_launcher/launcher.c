@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -21,7 +22,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "errand.h"
 #include "head.h"
 #include "keeper.h"
 #include "launcher.h"
@@ -30,6 +30,8 @@
 #include "run_sock.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/thread.h"
+#include "src/libstorm/base/worker.h"
 #include "src/libstorm/transport/udp/udp_port.h"
 #include "task.h"
 
@@ -86,7 +88,8 @@ static struct {
 	uint32_t self;
 	uint8_t key[RUN_KEY];
 	const char *name, *step;
-	int event, signals, errands;
+	int event, signals;
+	struct storm_worker munge;
 	int head;	/* a connection to it, if it is a child; or -1 */
 	pid_t head_pid; /* or 0 */
 	int null;
@@ -457,7 +460,7 @@ static bool launcher_run_files(struct launched *run, uint32_t first, uint32_t n)
 	if (run->start.local == launcher.self) {
 		err = launcher_files_take(run);
 	} else {
-		run->relay = relay_create(&run->start);
+		run->relay = relay_create(&run->start, &launcher.munge);
 		err = run->relay ? 0 : ENOMEM;
 	}
 	if (err)
@@ -536,13 +539,11 @@ static void *launcher_watch_domain(void *member)
 	return NULL;
 }
 
-/* All signals are blocked that the loop takes. */
 static bool launcher_watch(void)
 {
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, launcher_watch_domain,
-			   launcher.member))
+	if (storm_thread_start(&thread, launcher_watch_domain, launcher.member))
 		return false;
 	pthread_detach(thread);
 	return true;
@@ -669,7 +670,7 @@ static void launcher_polls_fill(struct launcher_polls *l)
 	launcher_poll_add(l, launcher.event, POLLIN);
 	launcher_poll_add(l, launcher.signals, POLLIN);
 	launcher_poll_add(l, launcher.head, POLLIN);
-	launcher_poll_add(l, launcher.errands, POLLIN);
+	launcher_poll_add(l, launcher.munge.fd, POLLIN);
 	for (struct launched *run = launcher.runs; run; run = run->next) {
 		short events;
 		int fd = run->relay ? relay_fd(run->relay, &events) : -1;
@@ -719,7 +720,7 @@ static void launcher_turn(struct launcher_polls *l)
 	if (l->p[1].revents)
 		launcher_signals();
 	if (l->p[3].revents)
-		errands_take();
+		storm_worker_finish(&launcher.munge, NULL);
 	for (struct local_task *t = launcher.tasks; t; t = t->next)
 		if (t->run->relay)
 			launcher_task_read(t);
@@ -802,9 +803,7 @@ static const char *launcher_begin_serving(const char *socket, uint16_t port)
 	launcher.said_tail = &launcher.said;
 	launcher.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	launcher.null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	launcher.errands = errands_init();
-	if (launcher.event < 0 || launcher.errands < 0 || launcher.null < 0 ||
-	    !launcher_take_signals())
+	if (launcher.event < 0 || launcher.null < 0 || !launcher_take_signals())
 		return strerror(errno);
 	/* before there is a thread that a fork would not copy */
 	if (socket)
@@ -812,6 +811,10 @@ static const char *launcher_begin_serving(const char *socket, uint16_t port)
 	if (socket && !launcher.head_pid)
 		return "the head has died";
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	/* a run asks once at a time */
+	err = storm_worker_start(&launcher.munge, "storm_munge", UINT_MAX);
+	if (err)
+		return strerror(err);
 	launcher.node = storm_node_create(&conf, &err);
 	return launcher.node ? NULL : storm_strerror(err);
 }

@@ -13,9 +13,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "errand.h"
 #include "relay.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/worker.h"
 #include "src/libstorm/wire/credential.h"
 
 #define ROOM (128u << 10) /* bytes that wait to be sent */
@@ -27,8 +27,8 @@
 #define TRY_AGAIN (1 * STORM_SEC)
 
 /* A credential on its way from munged. */
-struct relay_errand {
-	struct errand base;
+struct relay_asked {
+	struct storm_job base;
 	struct relay *relay; /* NULL: it is gone */
 	uint8_t what[8 + RUN_LIFE + RUN_SECRET];
 	char *cred;
@@ -37,7 +37,8 @@ struct relay_errand {
 
 struct relay {
 	const struct run_start *start;
-	struct relay_errand *errand; /* NULL: none is under way */
+	struct storm_worker *munge;
+	struct relay_asked *asked; /* NULL: none is under way */
 	uint8_t secret[RUN_SECRET];
 	uint8_t deaf; /* bit k: nobody reads descriptor k */
 	int fd;	      /* -1: not opened, or failed */
@@ -53,13 +54,15 @@ struct relay {
 	struct run_reader in;
 };
 
-struct relay *relay_create(const struct run_start *start)
+struct relay *relay_create(const struct run_start *start,
+			   struct storm_worker *munge)
 {
 	struct relay *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
 	r->start = start;
+	r->munge = munge;
 	r->fd = -1;
 	r->out = malloc(ROOM);
 	if (r->out)
@@ -79,8 +82,8 @@ void relay_destroy(struct relay *r)
 {
 	if (!r)
 		return;
-	if (r->errand)
-		r->errand->relay = NULL;
+	if (r->asked)
+		r->asked->relay = NULL;
 	relay_close(r);
 	run_reader_fini(&r->in);
 	free(r->proof);
@@ -148,57 +151,58 @@ static bool relay_set_proof(struct relay *r, const char *cred)
 	return true;
 }
 
-static void relay_errand_work(struct errand *e)
+static void relay_asked_work(struct storm_job *j)
 {
-	struct relay_errand *errand = (struct relay_errand *) e;
+	struct relay_asked *asked = (struct relay_asked *) j;
 
-	errand->err = storm_credential_encode(
-		geteuid(), errand->what, sizeof(errand->what), &errand->cred);
+	asked->err = storm_credential_encode(geteuid(), asked->what,
+					     sizeof(asked->what), &asked->cred);
 }
 
-static void relay_errand_done(struct errand *e)
+static void relay_asked_done(void *host, struct storm_job *j)
 {
-	struct relay_errand *errand = (struct relay_errand *) e;
-	struct relay *r = errand->relay;
+	struct relay_asked *asked = (struct relay_asked *) j;
+	struct relay *r = asked->relay;
 
+	(void) host;
 	if (r) {
-		r->errand = NULL;
+		r->asked = NULL;
 		errno = ENOKEY;
-		if (errand->err || !relay_set_proof(r, errand->cred))
+		if (asked->err || !relay_set_proof(r, asked->cred))
 			relay_fail(r, "MUNGE");
 		else
 			relay_connect(r);
 	}
-	if (!errand->err)
-		free(errand->cred);
-	free(errand);
+	if (!asked->err)
+		free(asked->cred);
+	free(asked);
 }
 
 /* A head that tells the secret in the credential could decode it, and so is this user's.
  * After a head's death its port may be another user's. */
 static void relay_open(struct relay *r)
 {
-	struct relay_errand *errand = calloc(1, sizeof(*errand));
+	struct relay_asked *asked = calloc(1, sizeof(*asked));
 	struct storm_out o;
 
-	if (!errand || getrandom(r->secret, RUN_SECRET, 0) != RUN_SECRET) {
-		free(errand);
+	if (!asked || getrandom(r->secret, RUN_SECRET, 0) != RUN_SECRET) {
+		free(asked);
 		relay_fail(r, "memory");
 		return;
 	}
-	o = (struct storm_out) { errand->what,
-				 errand->what + sizeof(errand->what), false };
+	o = (struct storm_out) { asked->what, asked->what + sizeof(asked->what),
+				 false };
 	storm_put64(&o, r->start->number);
 	storm_put(&o, r->start->life, RUN_LIFE);
 	storm_put(&o, r->secret, RUN_SECRET);
-	errand->base.work = relay_errand_work;
-	errand->base.done = relay_errand_done;
-	errand->relay = r;
-	r->errand = errand;
-	if (!errands_give(&errand->base))
+	asked->base.work = relay_asked_work;
+	asked->base.done = relay_asked_done;
+	asked->relay = r;
+	r->asked = asked;
+	if (storm_worker_add(r->munge, &asked->base))
 		return;
-	r->errand = NULL;
-	free(errand);
+	r->asked = NULL;
+	free(asked);
 	relay_fail(r, "a thread");
 }
 
@@ -250,7 +254,7 @@ int relay_again(const struct relay *r)
 {
 	uint64_t now = storm_now();
 
-	if (r->fd >= 0 || r->failed || r->errand || !r->have)
+	if (r->fd >= 0 || r->failed || r->asked || !r->have)
 		return -1;
 	return now >= r->again_at ? 0 :
 				    (int) ((r->again_at - now) / STORM_MS) + 1;

@@ -11,9 +11,12 @@
 #include "run_wire.h"
 
 struct relay;
+struct storm_worker;
 
-/* Nothing is opened yet.  start must outlive it.  NULL: no memory. */
-struct relay *relay_create(const struct run_start *start);
+/* Nothing is opened yet.  start and munge, which waits for munged, must outlive it.  NULL:
+ * no memory. */
+struct relay *relay_create(const struct run_start *start,
+			   struct storm_worker *munge);
 void relay_destroy(struct relay *r);
 
 /*
@@ -37,7 +40,7 @@ bool relay_is_deaf(const struct relay *r, uint8_t fd);
 int relay_again(const struct relay *r);
 
 /* For poll(2): -1, or its descriptor with the events to wait for; then what came.
- * Call the second one in each turn: it opens the connection, with errands (errand.h). */
+ * Call the second one in each turn: it opens the connection. */
 int relay_fd(const struct relay *r, short *events);
 void relay_serve(struct relay *r, short events);
 
