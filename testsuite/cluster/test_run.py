@@ -492,6 +492,20 @@ def test_signal(lab, sig):
     assert len(STARTED.findall(one.log())) == 1 and all(before)
 
 
+def the_launcher(lab, node):
+    pid, = launchers(lab, node)
+    return pid
+
+
+def killed(lab, victim, *lines):
+    """A process is killed while a run has its four tasks: the job ends with these lines,
+    and its next run has started launchers anew."""
+    one = going(lab)
+    os.kill(victim(lab), signal.SIGKILL)
+    ended(lab, one, *lines)
+    assert len(STARTED.findall(one.log())) == 2
+
+
 def test_client_killed(lab):
     """Nothing of its run goes on, and the next run finds the launchers."""
     one = going(lab)
@@ -503,10 +517,7 @@ def test_client_killed(lab):
 
 def test_head_killed(lab):
     """Tasks and launchers end, the client says so, and the next run starts anew."""
-    one = going(lab)
-    os.kill(the_head(lab), signal.SIGKILL)
-    ended(lab, one, "^code 1$", ENDED)
-    assert len(STARTED.findall(one.log())) == 2
+    killed(lab, the_head, "^code 1$", ENDED)
 
 
 def test_head_killed_before_a_run(lab):
@@ -530,35 +541,22 @@ storm run -N4 true; echo next $?
 
 def test_keeper_killed(lab):
     """With it goes srun, and so the step; the next run starts anew."""
-    one = going(lab)
-    os.kill(the_keeper(lab), signal.SIGKILL)
-    ended(lab, one, "^code 1$", ENDED)
-    assert len(STARTED.findall(one.log())) == 2
+    killed(lab, the_keeper, "^code 1$", ENDED)
 
 
 def test_first_launcher_killed(lab):
     """The head is its child, and does not outlive it."""
-    one = going(lab)
-    pid, = launchers(lab, "n1")
-    os.kill(pid, signal.SIGKILL)
-    ended(lab, one, "^code 1$", ENDED)
-    assert len(STARTED.findall(one.log())) == 2
+    killed(lab, lambda lab: the_launcher(lab, "n1"), "^code 1$", ENDED)
 
 
 def test_launcher_killed(lab):
     """The client names the node, and ends; so do all tasks of the run."""
-    one = going(lab)
-    pid, = launchers(lab, "n3")
-    os.kill(pid, signal.SIGKILL)
-    ended(lab, one, "^code 137$", "^storm run: error: the launcher on node n3 is lost: ")
-    assert len(STARTED.findall(one.log())) == 2
+    killed(lab, lambda lab: the_launcher(lab, "n3"), "^code 137$",
+           "^storm run: error: the launcher on node n3 is lost: ")
 
 
 def test_srun_killed(lab):
-    one = going(lab)
-    os.kill(the_srun(lab), signal.SIGKILL)
-    ended(lab, one, "^code 1$", ENDED)
-    assert len(STARTED.findall(one.log())) == 2
+    killed(lab, the_srun, "^code 1$", ENDED)
 
 
 def test_suspended(lab):

@@ -617,6 +617,26 @@ static void on_one_report(void *arg, const struct storm_report *rep)
 }
 
 /* The ns from a report of one node alone until the owner has it. */
+/* A domain whose members may report. */
+static void open_for_reports(void)
+{
+	struct storm_domain_conf conf = {
+		.nodes = list,
+		.count = NODES,
+		.set = set,
+		.on_report = on_one_report,
+	};
+	int err;
+
+	domain = storm_domain_create(&conf, &err);
+	must(domain && !storm_domain_open(domain) &&
+	     !storm_domain_wait_open(domain, NULL));
+	for (uint32_t i = 0; i < NODES; i++) {
+		member[i] = storm_node_accept(host[i], true, PATIENCE);
+		must(member[i]);
+	}
+}
+
 static uint64_t one_report_takes(uint32_t node, uint32_t id)
 {
 	uint32_t before = __atomic_load_n(&heard_of, __ATOMIC_SEQ_CST);
@@ -633,24 +653,11 @@ static uint64_t one_report_takes(uint32_t node, uint32_t id)
  * also has a busy machine in it. */
 START_TEST(test_hold)
 {
-	struct storm_domain_conf conf = {
-		.nodes = list,
-		.count = NODES,
-		.set = set,
-		.on_report = on_one_report,
-	};
 	bool exact = world == WORLD_SIM;
 	uint64_t took;
-	int err;
 
 	nodes_seed(_i);
-	domain = storm_domain_create(&conf, &err);
-	must(domain && !storm_domain_open(domain) &&
-	     !storm_domain_wait_open(domain, NULL));
-	for (uint32_t i = 0; i < NODES; i++) {
-		member[i] = storm_node_accept(host[i], true, PATIENCE);
-		must(member[i]);
-	}
+	open_for_reports();
 	took = one_report_takes(NODES - 1, 1);
 	must(took > 90 * STORM_MS);
 	for (uint32_t i = 0; i < NODES; i++)
@@ -678,24 +685,13 @@ static uint64_t quiet_datagrams(void)
  * the tree do not ask for that again and again. */
 START_TEST(test_forgotten_is_quiet)
 {
-	struct storm_domain_conf conf = {
-		.nodes = list,
-		.count = NODES,
-		.set = set,
-		.on_report = on_one_report,
-	};
 	bool exact = world == WORLD_SIM;
 	uint64_t quiet;
-	int err;
 
 	nodes_seed(_i);
-	domain = storm_domain_create(&conf, &err);
-	must(domain && !storm_domain_open(domain) &&
-	     !storm_domain_wait_open(domain, NULL));
-	for (uint32_t i = 0; i < NODES; i++) {
-		member[i] = storm_node_accept(host[i], true, PATIENCE);
-		must(member[i] && !storm_member_hold(member[i], STORM_MS / 2));
-	}
+	open_for_reports();
+	for (uint32_t i = 0; i < NODES; i++)
+		must(!storm_member_hold(member[i], STORM_MS / 2));
 	nodes_pass(exact ? 10 * STORM_SEC : STORM_MS);
 	quiet = exact ? quiet_datagrams() : 0;
 	for (uint32_t id = 0; id < 3; id++) {
