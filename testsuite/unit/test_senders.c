@@ -212,8 +212,8 @@ static pid_t holds(pid_t thread)
 	return pid;
 }
 
-/* A process that executes a program waits for its other threads, and whoever wants to
- * trace it waits for that.  Nobody waits for the one who asks. */
+/* A process that executes a program waits for its other threads, and a process that wants
+ * to trace it waits for that.  Nothing waits for the thread that asks. */
 START_TEST(test_process_that_executes)
 {
 	pid_t thread, pid, tracer, *copy = malloc(sizeof(*copy));
