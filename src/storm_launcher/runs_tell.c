@@ -1,0 +1,135 @@
+/*
+ * runs_tell.c - what the head says of a run's end.  See runs.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "run_wire.h"
+#include "runs.h"
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/minmax.h"
+
+#define NAMES_SHOWN 8
+#define LINE 1024
+
+struct run_line {
+	char text[LINE];
+	size_t len;
+};
+
+__attribute__((format(printf, 2, 3))) static void
+run_line_add(struct run_line *l, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(l->text + l->len, sizeof(l->text) - l->len, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		l->len = storm_min(l->len + (size_t) n, sizeof(l->text) - 1);
+}
+
+/* The nodes of these ranks, the first of them by name. */
+static void run_line_nodes(struct run_line *l, const struct user_run *run,
+			   const struct storm_idset *ranks,
+			   const char *(*name)(void *, uint32_t), void *arg)
+{
+	uint32_t nth = 0, shown = 0;
+
+	for (uint32_t k = 0; k < run->nodes.count; k++)
+		for (uint32_t n = run->nodes.r[k].first;
+		     n <= run->nodes.r[k].last; n++, nth++) {
+			bool here = false;
+
+			for (uint32_t t = run->rank[nth];
+			     !here && t < run->rank[nth + 1]; t++)
+				here = storm_idset_has(ranks, t);
+			if (here && shown++ < NAMES_SHOWN)
+				run_line_add(l, "%s%s", shown > 1 ? "," : "",
+					     name(arg, n));
+		}
+	if (shown > NAMES_SHOWN)
+		run_line_add(l, " and %u more", shown - NAMES_SHOWN);
+}
+
+static void run_line_tasks(struct run_line *l, const struct storm_idset *ranks)
+{
+	run_line_add(l, storm_idset_size(ranks) > 1 ? "tasks " : "task ");
+	for (uint32_t k = 0; k < ranks->count && k < NAMES_SHOWN; k++) {
+		const struct storm_range *r = &ranks->r[k];
+
+		run_line_add(l, "%s%u", k ? "," : "", r->first);
+		if (r->last > r->first)
+			run_line_add(l, "-%u", r->last);
+	}
+	if (ranks->count > NAMES_SHOWN)
+		run_line_add(l, ",...");
+}
+
+static void run_line_cause(struct run_line *l, uint32_t code,
+			   const char *program, const char *cwd)
+{
+	enum run_cause cause;
+	int value;
+
+	if (!run_code_read(code, &cause, &value))
+		run_line_add(l, "ended with code %#x, which is unknown", code);
+	else if (cause == RUN_EXITED)
+		run_line_add(l, "Exited with exit code %d", value);
+	else if (cause == RUN_SIGNALED)
+		run_line_add(l, "%s%s", strsignal(value & 0x7f),
+			     value & 0x80 ? " (core dumped)" : "");
+	else if (cause == RUN_NOT_STARTED)
+		run_line_add(l, "cannot execute %s: %s", program,
+			     strerror(value));
+	else if (cause == RUN_NO_CWD)
+		run_line_add(l, "cannot change to directory %s: %s", cwd,
+			     strerror(value));
+	else if (cause == RUN_OUTPUT_LOST)
+		run_line_add(l, "output is lost: %s", strerror(value));
+	else
+		run_line_add(l, "cannot start a task: %s", strerror(value));
+}
+
+void run_tell(const struct user_run *run, const char *program, const char *cwd,
+	      const char *(*name)(void *arg, uint32_t node),
+	      void (*say)(void *arg, const char *line), void *arg)
+{
+	for (const struct run_ended *e = run->ended; e; e = e->next) {
+		struct run_line l = { .len = 0 };
+
+		if (!e->code)
+			continue;
+		run_line_add(&l, "error: ");
+		run_line_nodes(&l, run, &e->tasks, name, arg);
+		run_line_add(&l, ": ");
+		run_line_tasks(&l, &e->tasks);
+		run_line_add(&l, ": ");
+		run_line_cause(&l, e->code, program, cwd);
+		say(arg, l.text);
+	}
+}
+
+void run_tell_left(const struct user_run *run, unsigned int seconds,
+		   const char *(*name)(void *arg, uint32_t node),
+		   void (*say)(void *arg, const char *line), void *arg)
+{
+	struct storm_range r = { 0, run->tasks - 1 };
+	const struct storm_idset all = { &r, 1, 1 };
+	struct storm_idset left = { 0 };
+	struct run_line l = { .len = 0 };
+
+	if (storm_idset_minus(&all, &run->done, &left) || !left.count)
+		return;
+	run_line_add(&l, "error: ");
+	run_line_nodes(&l, run, &left, name, arg);
+	run_line_add(&l, ": ");
+	run_line_tasks(&l, &left);
+	run_line_add(&l, ": no end is reported %u s after SIGKILL", seconds);
+	storm_idset_clear(&left);
+	say(arg, l.text);
+}

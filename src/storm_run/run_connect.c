@@ -1,0 +1,238 @@
+/*
+ * run_connect.c - see run_connect.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "run_connect.h"
+#include "run_options.h"
+#include "src/libstorm/base/clock.h"
+
+#define SAY_STARTS 3000 /* ms */
+
+/* In the child: become the keeper of launchers.  It has the lock, too: a client that is
+ * killed now must not let the next one start launchers beside these. */
+__attribute__((noreturn)) static void run_become_keeper(const struct run_job *j,
+							int tell, int lock)
+{
+	char log[RUN_SOCK_PATH];
+	int null = open("/dev/null", O_RDWR);
+	int out;
+
+	run_sock_beside(j->path, "log", &log);
+	out = open(log, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW,
+		   0600);
+	setsid();
+	if (null < 0 || out < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 ||
+	    dup2(out, 2) < 0 || chdir("/")) {
+		dprintf(tell, "%s: %s", log, strerror(errno));
+		_exit(RUN_FAILED);
+	}
+	/* out of the way of each other's places */
+	tell = fcntl(tell, F_DUPFD, 5);
+	lock = fcntl(lock, F_DUPFD, 5);
+	if (tell < 0 || lock < 0 || dup2(tell, 3) < 0 || dup2(lock, 4) < 0)
+		_exit(RUN_FAILED);
+	/* the client's descriptors are not the keeper's: a pipe's reader would
+	 * wait for their end */
+	close_range(5, ~0U, 0);
+	execl(PKGLIBEXECDIR "/storm_launcher", "storm_launcher", "--keep",
+	      j->path, "3", "4", (char *) NULL);
+	dprintf(3, PKGLIBEXECDIR "/storm_launcher: %s: install STORM again",
+		strerror(errno));
+	_exit(RUN_FAILED);
+}
+
+/* srun waits for ever where Slurm lets the step wait, and says so in the log. */
+static void run_say_slow(const struct run_job *j)
+{
+	char log[RUN_SOCK_PATH], text[500] = "", *line;
+	int fd;
+	off_t end;
+	ssize_t n;
+
+	run_sock_beside(j->path, "log", &log);
+	fd = open(log, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	end = lseek(fd, 0, SEEK_END);
+	n = pread(fd, text, sizeof(text) - 1,
+		  end < (off_t) sizeof(text) ? 0 :
+					       end - (off_t) sizeof(text) + 1);
+	if (fd >= 0)
+		close(fd);
+	while (n > 0 && text[n - 1] == '\n')
+		text[--n] = '\0';
+	line = strrchr(text, '\n');
+	run_say("waits for srun to start the launchers: %s",
+		line  ? line + 1 :
+		*text ? text :
+			"it has said nothing yet");
+}
+
+/* What the keeper says: "ready", or why not. */
+static bool run_keeper_answers(const struct run_job *j, int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char text[700] = "";
+	size_t len = 0;
+	ssize_t n;
+
+	if (!poll(&p, 1, SAY_STARTS))
+		run_say_slow(j);
+	while ((n = read(fd, text + len, sizeof(text) - 1 - len)) > 0 ||
+	       (n < 0 && errno == EINTR))
+		len += n > 0 ? (size_t) n : 0;
+	if (!strcmp(text, "ready\n"))
+		return true;
+	run_say("the launchers cannot be started: %s",
+		*text ? text : "their keeper has died");
+	return false;
+}
+
+/* The first name of SLURM_JOB_NODELIST, as n[1-4,7] or n1,m2, is it this one? */
+static bool run_is_first_of(const char *name, const char *list)
+{
+	size_t n = strcspn(list, "[,");
+	const char *rest = list + n + (list[n] == '[');
+	size_t digits = list[n] == '[' ? strspn(rest, "0123456789") : 0;
+
+	return strlen(name) == n + digits && !strncmp(name, list, n) &&
+	       !strncmp(name + n, rest, digits);
+}
+
+/* Elsewhere there may be a head already, on the job's first host. */
+static bool run_may_start(void)
+{
+	const char *here = getenv("SLURMD_NODENAME");
+	const char *list = getenv("SLURM_JOB_NODELIST");
+
+	if (!here || !list || run_is_first_of(here, list))
+		return true;
+	run_say("this is node %s, and only the first node of %s can be asked yet",
+		here, list);
+	return false;
+}
+
+/* Numbers of others, as of an interactive one, are at the end of 32 bits. */
+bool run_in_step(void)
+{
+	const char *step = getenv("SLURM_STEP_ID");
+
+	return step && *step && strtoul(step, NULL, 10) < 0xfffffff0;
+}
+
+static bool run_start_launchers(const struct run_job *j, int lock)
+{
+	uint64_t begun = storm_now();
+	int p[2];
+	pid_t pid;
+	bool good;
+
+	if (pipe2(p, O_CLOEXEC)) {
+		run_say("%s", strerror(errno));
+		return false;
+	}
+	pid = fork();
+	if (!pid)
+		run_become_keeper(j, p[1], lock);
+	close(p[1]);
+	if (pid < 0) {
+		run_say("%s", strerror(errno));
+		close(p[0]);
+		return false;
+	}
+	good = run_keeper_answers(j, p[0]);
+	close(p[0]);
+	if (good && run_in_step())
+		run_say("the launchers end with step %s.%s, in which this is; those that the batch script starts stay",
+			j->id, getenv("SLURM_STEP_ID"));
+	if (good)
+		run_say("started launchers on %s nodes in %llu ms; later runs find them there",
+			getenv("SLURM_JOB_NUM_NODES"),
+			(unsigned long long) ((storm_now() - begun) /
+					      STORM_MS));
+	return good;
+}
+
+bool run_nobody_there(void)
+{
+	return errno == ENOENT || errno == ECONNREFUSED;
+}
+
+/* -1 with errno 0: it was said why. */
+static int run_connect_or_start(const struct run_job *j, int lock, bool start)
+{
+	int sock = run_sock_connect(j->path);
+
+	if (sock >= 0 || !run_nobody_there() || !start)
+		return sock;
+	if (run_start_launchers(j, lock))
+		return run_sock_connect(j->path);
+	errno = 0;
+	return -1;
+}
+
+/* The lock of the one that starts launchers; or -1, and it was said why. */
+static int run_lock(const char *path)
+{
+	const struct timespec pause = { .tv_nsec = 20 * STORM_MS };
+	uint64_t until = storm_now() + SAY_WAITS * STORM_MS;
+	int lock;
+
+	while ((lock = run_sock_lock(path, false)) < 0 &&
+	       errno == EWOULDBLOCK && storm_now() < until)
+		nanosleep(&pause, NULL);
+	if (lock < 0 && errno == EWOULDBLOCK) {
+		run_say("waits for launchers that another storm run starts");
+		lock = run_sock_lock(path, true);
+	}
+	if (lock < 0)
+		run_say("%s: %s", path, strerror(errno));
+	return lock;
+}
+
+/* One client starts the launchers; others wait for it, also one that starts none. */
+static int run_start_or_wait(const struct run_job *j, bool start)
+{
+	char path[RUN_SOCK_PATH];
+	int lock, sock, err;
+
+	run_sock_beside(j->path, "lock", &path);
+	lock = run_lock(path);
+	if (lock < 0) {
+		errno = 0;
+		return -1;
+	}
+	sock = run_connect_or_start(j, lock, start);
+	err = errno;
+	unlink(path);
+	close(lock);
+	errno = err;
+	return sock;
+}
+
+int run_connect(const struct run_job *j, bool start)
+{
+	int sock = run_sock_connect(j->path), err;
+
+	if (sock < 0 && run_nobody_there()) {
+		if (run_may_start())
+			sock = run_start_or_wait(j, start);
+		else
+			errno = 0;
+	}
+	err = errno;
+	if (sock < 0 && err && (start || !run_nobody_there()))
+		run_say("%s: %s", j->path,
+			err == EPERM ? "another user's program is there" :
+				       strerror(err));
+	errno = err;
+	return sock;
+}

@@ -1,0 +1,29 @@
+/*
+ * run_connect.h - the way from storm run to the head of this job's launchers, which it
+ * starts if there are none.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_RUN_CONNECT_H
+#define STORM_RUN_CONNECT_H
+
+#include "src/storm_launcher/run_sock.h"
+
+struct run_job {
+	const char *id;
+	char path[RUN_SOCK_PATH];
+};
+
+/* A connection to the head, which is started if there is none; or -1, and it was said
+ * why.  Without start errno tells then whether nobody is there; 0: this host cannot
+ * know. */
+int run_connect(const struct run_job *j, bool start);
+/* Does errno say so? */
+bool run_nobody_there(void);
+/* Is this in an ordinary step?  That ends with its tasks, and all that they started. */
+bool run_in_step(void);
+
+/* What waits longer says so. */
+#define SAY_WAITS 1000 /* ms */
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * run_options.h - what storm run is asked for, in srun's words; and how it speaks.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_RUN_OPTIONS_H
+#define STORM_RUN_OPTIONS_H
+
+#include "src/storm_launcher/run_wire.h"
+
+enum { RUN_FAILED = 1, RUN_USAGE = 2 }; /* exit statuses */
+enum { RUN_GOES_ON = -1 };		/* there is none yet */
+
+struct run_options {
+	struct run_ask ask;
+	bool stop;
+	char **argv; /* the program and its arguments; ends with NULL */
+};
+
+/* RUN_GOES_ON, or the exit status: it was said why. */
+int run_parse(int argc, char **argv, struct run_options *o);
+
+/* A line on stderr. */
+__attribute__((format(printf, 1, 2))) void run_say(const char *fmt, ...);
+
+#endif
