@@ -12,7 +12,7 @@ import signal
 
 import pytest
 
-pytest.register_assert_rewrite("gang_tests", "sched_tests")
+pytest.register_assert_rewrite("gang_tests", "run_lab", "sched_tests")
 
 from gang import cpu_mount
 from harness import LONG, STOCK, Cluster, LabError, shown_in_tmp
@@ -139,6 +139,14 @@ def cluster(request):
 def big():
     """32 nodes, for results that must not depend on the number of nodes."""
     c = make("big", 32, cpus=8)
+    yield c
+    c.down()
+
+
+@pytest.fixture(scope="session")
+def run_lab():
+    """4 nodes for storm run: run_lab.py."""
+    c = make("run", 4, standing=False)
     yield c
     c.down()
 

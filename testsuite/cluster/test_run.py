@@ -3,136 +3,21 @@
 becomes of them when a client, the head, a launcher, srun or a node dies."""
 import os
 import re
-import select
 import signal
 import subprocess
 import sys
 import time
-from types import SimpleNamespace
 
 import pytest
 
-from conftest import make
 from harness import until
+from run_lab import (  # noqa: F401
+    batch, begin, client, cmdline, CPUS, end_run, ENDED, ended,
+    full, heads, held, HELD_START, lab, launchers, limit, listens, NODES,
+    nothing_left, printed, processes, runs_now, said, STARTED, stopped,
+    the_head, the_keeper, the_launcher, the_srun, WAITS)
 
 pytestmark = pytest.mark.storm_only
-NODES = 4
-ENDED = "^storm run: error: the launchers(' step has ended with its srun, and all tasks "\
-    "with it| have ended, and all tasks with them)$"
-CPUS = 2        # of each node, that a job here has
-#: A busy machine can make any run say it
-WAITS = re.compile(r"^storm run: waits for .*\n", re.M)
-STARTED = re.compile(r"^storm run: started launchers on (\d+) nodes in \d+ ms; "
-                     r"later runs find them there$", re.M)
-
-
-@pytest.fixture(scope="module")
-def lab():
-    c = make("run", NODES, standing=False)
-    yield c
-    c.down()
-
-
-@pytest.fixture(autouse=True)
-def _end(request, lab):
-    lab.current = re.sub(r"\W+", "_", request.node.name)
-    yield
-    lab.end_all()
-    lab.root("scancel -u user")
-    until(lambda: not lab.root("squeue -h").strip(),
-          lambda: "jobs to end: " + lab.root("squeue"))
-    nothing_left(lab)
-
-
-def processes(lab, *names):
-    """["node:name", ...] that run, of the user's."""
-    names = names or ("storm_launcher", "storm_run", "taskdo", "sleep")
-    return [f"{node}:{name}" for node in lab.names for name in names
-            for _ in lab.lab.pids(node, name)]
-
-
-def files(lab):
-    """What storm run has in /tmp."""
-    return [f"{host}:{name}" for host in [*lab.names, "login"]
-            if "storm-20001" in lab.listing(host)
-            for name in lab.listing(host, "/tmp/storm-20001")]
-
-
-def nothing_left(lab):
-    until(lambda: not processes(lab), lambda: f"{processes(lab)} to end")
-    until(lambda: not files(lab), lambda: f"{files(lab)} to be removed")
-
-
-def begin(lab, script, nodes=NODES):
-    """A batch job; Job.log() is what it prints."""
-    one = lab.start(
-        ["sbatch", "-Q", f"-N{nodes}", f"--ntasks-per-node={CPUS}", "-o",
-         "{dir}/log", "job.sh"],
-        given={"job.sh": "#!/bin/bash\nover=$PWD/over; trap 'echo $? >$over' EXIT\n"
-               + script})
-    one.log = lambda: (one.dir / "log").read_text(errors="replace") \
-        if (one.dir / "log").exists() else ""
-    one.finish = lambda: finish(one)    # sbatch -W looks after 2, 10, 42 s
-    return one
-
-
-def finish(one):
-    over = one.dir / "over"
-    until(lambda: over.exists() and over.read_text(),
-          lambda: "the end of the script: " + one.log())
-    return SimpleNamespace(code=int(over.read_text()))
-
-
-def batch(lab, script, code=0, **options):
-    """The lines that a script prints, without that of the launchers' start,
-    which comes once."""
-    return printed(begin(lab, script, **options), code)
-
-
-def printed(one, code=0):
-    """batch()'s lines, of a job that has begun."""
-    done = one.finish()
-    assert done.code == code, f"{done}{one.log()}"
-    log, times = STARTED.subn("", WAITS.sub("", one.log()))
-    assert times == 1, one.log()
-    return [line for line in log.splitlines() if line]
-
-
-def said(one, text):
-    until(lambda: text in one.log(),
-          lambda: f"{text!r} in what the job says: {one.log()}")
-
-
-def launchers(lab, node):
-    """Pids of the launchers, without the head and the keeper."""
-    return [pid for pid in lab.lab.pids(node, "storm_launcher")
-            if b"\0--" not in cmdline(pid)]
-
-
-def the_keeper(lab):
-    pid, = [pid for pid in lab.lab.pids("n1", "storm_launcher")
-            if b"--keep" in cmdline(pid)]
-    return pid
-
-
-def heads(lab):
-    return [pid for pid in lab.lab.pids("n1", "storm_launcher")
-            if b"--head" in cmdline(pid)]
-
-
-def the_head(lab):
-    pid, = heads(lab)
-    return pid
-
-
-def the_srun(lab):
-    return [pid for pid in lab.lab.pids("n1", "srun")
-            if b"storm-launcher" in cmdline(pid)][0]
-
-
-def cmdline(pid):
-    with open(f"/proc/{pid}/cmdline", "rb") as f:
-        return f.read()
 
 
 # -- what tasks are ------------------------------------------------------------
@@ -235,15 +120,6 @@ wait $second; echo second $?; touch go; wait $first; echo first $?
     assert "first 0" in one.log() and "never" not in one.log(), one.log()
 
 
-def full(pid):
-    """Is the pipe that is a process's standard output full?"""
-    fd = os.open(f"/proc/{pid}/fd/1", os.O_WRONLY | os.O_NONBLOCK)
-    try:
-        return not select.select([], [fd], [], 0)[1]
-    finally:
-        os.close(fd)
-
-
 def test_output(lab):
     """All of it comes, from all nodes, also by a pipe whose reader is slow, and before
     the end. A reader that is gone stops those alone that write more."""
@@ -299,15 +175,6 @@ storm run -N4 true; echo quiet $?; until [ -e end ]; do sleep 0.05; done
     assert sorted(filter(None, out)) == [
         "code 1", "n1", "n2", "n4", "quiet 0",
         "storm run: error: n3: task 2: output is lost: Required key not available"]
-
-
-def stopped(lab, daemon, *nodes):
-    """Send SIGSTOP; returns what sends SIGCONT."""
-    pids = [pid for node in nodes for pid in lab.lab.pids(node, daemon)]
-    assert len(pids) == len(nodes)
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
-    return lambda: [os.kill(pid, signal.SIGCONT) for pid in pids]
 
 
 def test_slow_munged(lab):
@@ -374,14 +241,6 @@ def test_no_job(lab):
 
 # -- how it begins ---------------------------------------------------------------
 
-#: One launcher is kept from its start by a TaskProlog, until there is a file
-HELD_START = """
-echo '#!/bin/sh
-[ $SLURM_PROCID != 2 ] || until [ -e '$PWD'/go ]; do sleep 0.05; done' >hold
-mkdir bin; echo '#!/bin/sh
-exec '$(command -v srun) --task-prolog=$PWD'/hold "$@"' >bin/srun
-chmod +x hold bin/srun; PATH=$PWD/bin:$PATH
-"""
 SLOW_START = HELD_START + """
 storm run true; echo first $?
 storm run -N4 true; echo next $?
@@ -405,14 +264,6 @@ def test_death_at_the_start(lab, victim):
     (one.dir / "go").touch()
     ended(lab, one, "^first 1$", "^storm run: the launchers cannot be started: .")
     assert len(STARTED.findall(one.log())) == 1, one.log()
-
-
-def limit(lab, node, what, files):
-    """Set how many descriptors a process of storm_launcher's may have. root of a lab
-    may not."""
-    done = lab.lab.run(["sh", "-c", f"prlimit --pid $(pgrep -f '{what}') --nofile={files}:"],
-                       host=node, user="user", cwd="/")
-    assert done.returncode == 0, done.stderr
 
 
 def test_no_descriptors(lab):
@@ -467,20 +318,6 @@ def going(lab):
     return one
 
 
-def client(lab):
-    pid, = lab.lab.pids("n1", "storm_run")
-    return pid
-
-
-def ended(lab, one, *lines):
-    """It ends, with these lines and the next run's."""
-    done = one.finish()
-    assert done.code == 0, one.log()
-    for line in lines:
-        assert re.search(line, one.log(), re.M), one.log()
-    assert "next 0" in one.log(), one.log()
-
-
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
 def test_signal(lab, sig):
     """The client passes it to all tasks; the launchers stay."""
@@ -490,11 +327,6 @@ def test_signal(lab, sig):
     said(one, "next 0")
     ended(lab, one, f"^code {128 + sig}$", "n1,n2,n3,n4: tasks 0-3: ")
     assert len(STARTED.findall(one.log())) == 1 and all(before)
-
-
-def the_launcher(lab, node):
-    pid, = launchers(lab, node)
-    return pid
 
 
 def killed(lab, victim, *lines):
@@ -629,12 +461,6 @@ storm run -N4 true; echo next $?
           "no end is reported 10 s after SIGKILL$")
 
 
-def runs_now(pid):
-    """Neither stopped nor frozen."""
-    with open(f"/proc/{pid}/stat") as f:
-        return f.read().rsplit(")", 1)[1].split()[0] not in "TtD"
-
-
 @pytest.mark.every_release
 def test_job_ends(lab):
     """Nothing outlives it, also if it is cancelled."""
@@ -662,16 +488,6 @@ storm run -N1 true; echo next $?
 
 
 # -- others ------------------------------------------------------------------------
-
-def listens(pid):
-    """The TCP ports on which a process listens."""
-    own = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in
-           os.listdir(f"/proc/{pid}/fd")}
-    with open(f"/proc/{pid}/net/tcp") as f:
-        rows = [line.split() for line in f.readlines()[1:]]
-    return {int(row[1].split(":")[1], 16) for row in rows
-            if row[3] == "0A" and f"socket:[{row[9]}]" in own}
-
 
 #: argv: port, then credentials to begin with; says what the head answers
 FORGE = """import socket, sys
@@ -918,12 +734,6 @@ def test_port_is_taken(lab):
 
 
 # -- what is said, and to whom -----------------------------------------------------
-
-def held(lab, one):
-    """The launchers are there, but for the one that is kept from its start."""
-    until(lambda: all(launchers(lab, n) for n in ("n1", "n2", "n4")) and heads(lab),
-          lambda: "the other launchers: " + one.log())
-
 
 def test_client_killed_at_the_start(lab):
     """It says what srun says, if that takes long. The launchers that it has begun to
