@@ -1,0 +1,158 @@
+/*
+ * launcher_ends.c - how tasks of a launcher end: their output, their
+ * reports, and signals for them.  See launcher_private.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launcher_private.h"
+#include "src/libstorm/base/idset.h"
+
+void launcher_report(uint32_t id, uint32_t code)
+{
+	struct storm_range r = { id, id };
+	const struct storm_idset ids = { &r, 1, 1 };
+	int err = storm_member_report(launcher.member, RUN_REPORT, code, &ids);
+
+	if (!err || err == STORM_ECLOSED)
+		return;
+	/* the head would wait for it in vain: the loss of a node ends the run */
+	storm_log(STORM_LOG_ERROR, "the end of a task is lost: %s",
+		  storm_strerror(err));
+	_exit(1);
+}
+
+void launcher_run_drop(struct launched *run)
+{
+	struct launched **at = &launcher.runs;
+
+	while (*at != run)
+		at = &(*at)->next;
+	*at = run->next;
+	for (int k = 0; k < 2; k++)
+		if (run->fd[k] >= 0)
+			close(run->fd[k]);
+	relay_destroy(run->relay);
+	run_what_free(&run->what);
+	run_start_free(&run->start);
+	free(run->msg);
+	free(run);
+}
+
+/* Its task is reported. */
+static void launcher_run_less(struct launched *run)
+{
+	if (!--run->tasks)
+		launcher_run_drop(run);
+}
+
+void launcher_task_close(struct local_task *t)
+{
+	for (int k = 0; k < 2; k++) {
+		if (t->pipe[k] >= 0)
+			close(t->pipe[k]);
+		t->pipe[k] = -1;
+	}
+}
+
+/* Read what is in its pipe.  True: nobody needs the pipe any more.  What it wrote
+ * before its end is there; others that still have the pipe are not waited for. */
+static bool launcher_pipe_read(struct local_task *t, int k)
+{
+	struct relay *relay = t->run->relay;
+	uint8_t fd = (uint8_t) (k + 1);
+
+	if (relay_is_deaf(relay, fd))
+		return true; /* a task that writes gets SIGPIPE */
+	errno = 0;
+	return !relay_read(relay, t->pipe[k], fd) &&
+	       (errno != EAGAIN || t->ended);
+}
+
+void launcher_task_read(struct local_task *t)
+{
+	uint64_t before = relay_sent(t->run->relay);
+
+	for (int k = 0; k < 2; k++) {
+		if (t->pipe[k] < 0 || !launcher_pipe_read(t, k))
+			continue;
+		close(t->pipe[k]);
+		t->pipe[k] = -1;
+	}
+	t->wrote |= relay_sent(t->run->relay) > before;
+}
+
+/* Report the tasks that have ended and whose output the client has. */
+void launcher_tasks_report(void)
+{
+	struct local_task **at = &launcher.tasks, *t;
+
+	while ((t = *at)) {
+		struct launched *run = t->run;
+
+		if (t->ended && run->relay)
+			launcher_task_read(t);
+		if (!t->ended || t->pipe[0] >= 0 || t->pipe[1] >= 0 ||
+		    (run->relay &&
+		     !relay_has_taken(run->relay, relay_sent(run->relay)))) {
+			at = &t->next;
+			continue;
+		}
+		/* whatever it was, output that is missing is worse */
+		if (t->wrote && relay_failed(run->relay))
+			t->code = run_code(RUN_OUTPUT_LOST,
+					   relay_failed(run->relay));
+		launcher_report(t->id, t->code);
+		*at = t->next;
+		free(t);
+		launcher_run_less(run);
+	}
+}
+
+void launcher_reap(void)
+{
+	int status;
+	pid_t pid;
+
+	/* orphans are ours, too: nobody waits for them */
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		struct local_task *t = launcher.tasks;
+
+		if (pid == launcher.head_pid) {
+			launcher.head_pid = 0;
+			launcher.headless = true;
+		}
+		while (t && (t->pid != pid || t->ended))
+			t = t->next;
+		if (!t)
+			continue;
+		t->ended = true;
+		t->code = WIFEXITED(status) ?
+				  run_code(RUN_EXITED, WEXITSTATUS(status)) :
+				  run_code(RUN_SIGNALED,
+					   WTERMSIG(status) |
+						   (WCOREDUMP(status) ? 0x80 :
+									0));
+	}
+}
+
+/* A task can leave its group. */
+static void launcher_kill_task(const struct local_task *t, int sig)
+{
+	if (kill(-t->pid, sig) || getpgid(t->pid) != t->pid)
+		kill(t->pid, sig);
+}
+
+/* number 0: of all runs. */
+void launcher_kill(uint64_t number, int sig)
+{
+	for (struct local_task *t = launcher.tasks; t; t = t->next)
+		if (!t->ended && (!number || t->run->start.number == number))
+			launcher_kill_task(t, sig);
+}

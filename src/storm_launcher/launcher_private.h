@@ -1,0 +1,122 @@
+/*
+ * launcher_private.h - the state of launcher.h, of which each file has its part:
+ *
+ *	launcher.c		the loop
+ *	launcher_start.c	how it comes to be
+ *	launcher_heard.c	what the head sends in the domain
+ *	launcher_runs.c		how a run begins here
+ *	launcher_ends.c		how its tasks end
+ *	launcher_files.c	descriptors of clients on this host
+ *	launcher_state.c	the state
+ *
+ * Each calls those below it alone.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_LAUNCHER_PRIVATE_H
+#define STORM_LAUNCHER_PRIVATE_H
+
+#include <pthread.h>
+
+#include "relay.h"
+#include "run_sock.h"
+#include "src/libstorm/base/worker.h"
+#include "src/libstorm/storm.h"
+#include "task.h"
+
+#define NO_SIGNAL (STORM_EVENTS - 1)
+
+struct files; /* launcher_files.c */
+struct said;  /* launcher_heard.c */
+
+/* A run that has tasks here. */
+struct launched {
+	struct launched *next;
+	uint8_t *msg; /* what the rest points into */
+	struct run_start start;
+	struct run_what what;
+	struct task_form form;
+	int fd[2];	     /* the client's own 1 and 2; -1: elsewhere */
+	struct relay *relay; /* NULL: not needed */
+	uint32_t tasks;	     /* that are not reported yet */
+};
+
+struct local_task {
+	struct local_task *next;
+	struct launched *run;
+	uint32_t id;
+	pid_t pid;
+	int pipe[2];	   /* its output; -1: none, or it is read to its end */
+	bool ended, wrote; /* to the relay */
+	uint32_t code;
+};
+
+extern struct launcher {
+	storm_node_t *node;
+	storm_member_t *member; /* NULL: the head has not said anything yet */
+	uint32_t self;
+	uint8_t key[RUN_KEY];
+	const char *name, *step;
+	int event, signals;
+	struct storm_worker munge;
+	int head;	/* a connection to it, if it is a child; or -1 */
+	pid_t head_pid; /* or 0 */
+	int null;
+	pthread_mutex_t lock;
+	struct said *said, **said_tail; /* under the lock */
+	storm_member_t *heard;		/* likewise: what member will be */
+	bool refused;			/* of libstorm's thread: it is said */
+	struct launched *runs;
+	struct local_task *tasks;
+	struct files *files;
+	struct run_reader from_head;
+	bool ending;   /* Slurm ends the step: with the last task it is over */
+	bool headless; /* the head has ended */
+} launcher;
+
+/* --------------------------------------------------------- launcher_start.c --- */
+
+/* Ready to be served, with the head as a child if socket is not NULL.  NULL, or what
+ * fails. */
+const char *launcher_begin_serving(const char *socket, uint16_t port);
+bool launcher_port_free(uint16_t port);
+/* What srun brings to the keeper: where it listens; its port is taken; or, with the
+ * exit status, that it cannot begin, for which all others wait. */
+void launcher_say_ready(const char *proc);
+void launcher_say_taken(const char *proc);
+int launcher_say_fault(const char *proc, const char *what);
+
+/* --------------------------------------------------------- launcher_heard.c --- */
+
+/* In libstorm's thread: a message is there. */
+void launcher_on_signal(void *arg, storm_member_t *m, uint32_t event,
+			const void *buf, size_t len);
+/* In the loop: do what messages say. */
+void launcher_hear_all(void);
+
+/* ---------------------------------------------------------- launcher_runs.c --- */
+
+/* A RUN_START, of which msg, which becomes the run's, has the bytes. */
+void launcher_begin(struct storm_in *in, uint8_t *msg);
+
+/* ---------------------------------------------------------- launcher_ends.c --- */
+
+void launcher_report(uint32_t id, uint32_t code);
+void launcher_run_drop(struct launched *run);
+void launcher_task_close(struct local_task *t);
+/* Send what it has written. */
+void launcher_task_read(struct local_task *t);
+/* Report the tasks that have ended and whose output the client has. */
+void launcher_tasks_report(void);
+void launcher_reap(void);
+/* number 0: of all runs. */
+void launcher_kill(uint64_t number, int sig);
+
+/* --------------------------------------------------------- launcher_files.c --- */
+
+/* What has come from the head on the local socket. */
+void launcher_files_receive(void);
+/* The run gets its client's descriptors.  0, or an errno. */
+int launcher_files_take(struct launched *run);
+
+#endif

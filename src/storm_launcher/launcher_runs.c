@@ -1,0 +1,140 @@
+/*
+ * launcher_runs.c - how a run begins on this node.  See launcher_private.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "launcher_private.h"
+#include "relay.h"
+
+/* The descriptors of a task: fd[], of which theirs[] are to be closed here, and
+ * what the launcher reads.  False: none are left. */
+static bool launcher_fds(struct launched *run, struct local_task *t,
+			 int (*fd)[3], int (*theirs)[2])
+{
+	(*fd)[0] = launcher.null;
+	(*theirs)[0] = (*theirs)[1] = -1;
+	if (!run->relay) {
+		(*fd)[1] = run->fd[0];
+		(*fd)[2] = run->fd[1];
+		return true;
+	}
+	for (int k = 0; k < 2; k++) {
+		int p[2];
+
+		if (pipe2(p, O_CLOEXEC))
+			return false;
+		fcntl(p[0], F_SETFL, O_NONBLOCK);
+		t->pipe[k] = p[0];
+		(*fd)[1 + k] = (*theirs)[k] = p[1];
+	}
+	return true;
+}
+
+static void launcher_start_task(struct launched *run, uint32_t local,
+				uint32_t rank)
+{
+	struct local_task *t = calloc(1, sizeof(*t));
+	uint32_t id = run->start.first + rank;
+	uint32_t code = run_code(RUN_NO_START, ENOMEM);
+	int fd[3], theirs[2] = { -1, -1 };
+	char **env = NULL;
+
+	if (t) {
+		t->run = run;
+		t->id = id;
+		t->pipe[0] = t->pipe[1] = -1;
+		env = task_env(&run->form, local);
+	}
+	if (env && launcher_fds(run, t, &fd, &theirs))
+		t->pid = task_start(&run->form, env, fd, &code);
+	else if (env)
+		code = run_code(RUN_NO_START, errno);
+	for (int k = 0; k < 2; k++)
+		if (theirs[k] >= 0)
+			close(theirs[k]);
+	free(env);
+	if (t && t->pid) {
+		t->next = launcher.tasks;
+		launcher.tasks = t;
+		return;
+	}
+	launcher_report(id, code);
+	if (t)
+		launcher_task_close(t);
+	free(t);
+	run->tasks--;
+}
+
+static void launcher_report_all(const struct launched *run, uint32_t first,
+				uint32_t n, uint32_t code)
+{
+	for (uint32_t k = 0; k < n; k++)
+		launcher_report(run->start.first + first + k, code);
+}
+
+/* Give it what its tasks write to.  False: all of them are reported. */
+static bool launcher_run_files(struct launched *run, uint32_t first, uint32_t n)
+{
+	int err;
+
+	if (run->start.local == launcher.self) {
+		err = launcher_files_take(run);
+	} else {
+		run->relay = relay_create(&run->start, &launcher.munge);
+		err = run->relay ? 0 : ENOMEM;
+	}
+	if (err)
+		launcher_report_all(run, first, n, run_code(RUN_NO_START, err));
+	return !err;
+}
+
+void launcher_begin(struct storm_in *in, uint8_t *msg)
+{
+	struct launched *run = calloc(1, sizeof(*run));
+	uint32_t first, n;
+
+	if (!run || !run_start_get(in, &run->start)) {
+		/* likewise */
+		storm_log(STORM_LOG_ERROR, "a run cannot be read");
+		_exit(1);
+	}
+	storm_member_forget(launcher.member, RUN_REPORT, run->start.floor);
+	run->msg = msg;
+	run->fd[0] = run->fd[1] = -1;
+	run->next = launcher.runs;
+	launcher.runs = run;
+	run->form = (struct task_form) {
+		.what = &run->what,
+		.start = &run->start,
+		.node = launcher.self,
+		.nth = run_place(&run->start.nodes, launcher.self),
+		.name = launcher.name,
+		.step = launcher.step,
+	};
+	if (run->form.nth == UINT32_MAX) {
+		launcher_run_drop(run);
+		return;
+	}
+	first = run->start.rank[run->form.nth];
+	n = run->start.rank[run->form.nth + 1] - first;
+	run->tasks = n;
+	if (!run_what_get(in, &run->what)) {
+		launcher_report_all(run, first, n,
+				    run_code(RUN_NO_START, EBADMSG));
+		launcher_run_drop(run);
+		return;
+	}
+	if (!launcher_run_files(run, first, n)) {
+		launcher_run_drop(run);
+		return;
+	}
+	for (uint32_t k = 0; k < n; k++)
+		launcher_start_task(run, k, first + k);
+	if (!run->tasks)
+		launcher_run_drop(run);
+}
