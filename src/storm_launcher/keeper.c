@@ -1,6 +1,5 @@
 /*
- * keeper.c - see keeper.h.  Slurm has authenticated both ends of srun's pipes, so the
- * addresses that launchers print are theirs.
+ * keeper.c - see keeper.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -11,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -19,32 +17,23 @@
 
 #include "head.h"
 #include "keeper.h"
-#include "launcher.h"
+#include "keeper_step.h"
 #include "launcher_base.h"
 #include "run_sock.h"
 #include "runs.h"
 #include "src/libstorm/base/clock.h"
-#include "task.h"
 
-/* Ports of jobs: above those that the kernel gives out (ip_local_port_range). */
-#define PORT_FIRST 61000
-#define PORTS 4000
-#define PORT_TRIES 8
-#define PORT_STRIDE 17 /* jobs that follow each other are far apart */
-#define END_LIMIT (3 * STORM_SEC)
 #define FORMER_LIMIT (60 * STORM_SEC)
 
 static struct {
 	const char *socket;
 	struct run_step step;
-	pid_t srun; /* 0: it has ended */
 	pid_t head; /* a child, where it is not in the step; or 0 */
-	int out;    /* what launchers print */
 	int conn;   /* to the head */
 	int signals;
 	bool ended; /* the head has said that it ends */
 	bool locked;
-} keeper = { .out = -1, .conn = -1, .signals = -1 };
+} keeper = { .conn = -1, .signals = -1 };
 
 /* What the job is, by its environment. */
 static bool keeper_init(char *why, size_t size)
@@ -111,270 +100,19 @@ static bool keeper_lock(char *why, size_t size)
 	return false;
 }
 
-/* Slurm signals the whole job, and tasks have time until they are killed: the step
- * gets its own signal, and must not end with ours. */
-static const int keeper_ignores[] = { SIGHUP,  SIGINT,	SIGQUIT, SIGTERM,
-				      SIGUSR1, SIGUSR2, SIGPIPE };
-#define KEEPER_IGNORES (sizeof(keeper_ignores) / sizeof(*keeper_ignores))
-
 static bool keeper_take_signals(void)
 {
+	static const int ignored[] = { KEEPER_IGNORES };
 	sigset_t set;
 
-	for (size_t i = 0; i < KEEPER_IGNORES; i++)
-		signal(keeper_ignores[i], SIG_IGN);
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 	keeper.signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	return keeper.signals >= 0;
-}
-
-/* --------------------------------------------------------------------- srun --- */
-
-/* Variables of the batch script's own step choose sizes and binding for srun, too; and
- * GPUs of this node are none of others. */
-static void keeper_scrub(void)
-{
-	static const char *const gpus[] = { TASK_GPU_NAMES };
-	extern char **environ;
-	char **from = environ, **to = environ;
-
-	for (size_t i = 0; i < sizeof(gpus) / sizeof(*gpus); i++)
-		unsetenv(gpus[i]);
-	for (; *from; from++)
-		if (strncmp(*from, "SLURM_", 6) ||
-		    !strncmp(*from, "SLURM_CONF=", 11) ||
-		    !strncmp(*from, "SLURM_JOB_ID=", 13) ||
-		    !strncmp(*from, "SLURM_JOBID=", 12))
-			*to++ = *from;
-	*to = NULL;
-}
-
-/* In the child: become srun. */
-__attribute__((noreturn)) static void keeper_exec(pid_t parent,
-						  unsigned int port, int out)
-{
-	static char program[] = PKGLIBEXECDIR "/storm_launcher";
-	bool inside = keeper.step.local != STORM_NO_NODE;
-	char nodes[16], number[16], key[RUN_KEY_TEXT];
-	char *argv[] = { "srun",
-			 "--overlap",
-			 "-N",
-			 nodes,
-			 "--ntasks-per-node=1",
-			 "--mem=0",
-			 "--input=none",
-			 "--kill-on-bad-exit=0",
-			 "--cpu-bind=none",
-			 "--chdir=/",
-			 "-J",
-			 "storm-launcher",
-			 program,
-			 inside ? (char *) keeper.socket : KEEPER_NO_HEAD,
-			 number,
-			 NULL };
-	sigset_t none;
-
-	snprintf(nodes, sizeof(nodes), "%u", keeper.step.count);
-	snprintf(number, sizeof(number), "%u", port);
-	/* the step ends with the keeper, whatever ends that; the kernel tells
-	 * nothing of a keeper that has ended before */
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent)
-		_exit(127);
-	for (size_t i = 0; i < KEEPER_IGNORES; i++)
-		signal(keeper_ignores[i], SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	dup2(out, STDOUT_FILENO);
-	keeper_scrub();
-	run_key_text(keeper.step.key, &key);
-	setenv(RUN_KEY_VARIABLE, key, 1);
-	execvp(argv[0], argv);
-	dprintf(STDERR_FILENO, "srun: %s\n", strerror(errno));
-	_exit(127);
-}
-
-static bool keeper_fork(unsigned int port)
-{
-	pid_t self = getpid();
-	int p[2];
-
-	if (pipe2(p, O_CLOEXEC))
-		return false;
-	keeper.srun = fork();
-	if (!keeper.srun)
-		keeper_exec(self, port, p[1]);
-	close(p[1]);
-	if (keeper.srun < 0) {
-		keeper.srun = 0;
-		close(p[0]);
-		return false;
-	}
-	keeper.out = p[0];
-	return true;
-}
-
-static bool keeper_srun_ended(void)
-{
-	int status;
-
-	if (keeper.srun &&
-	    waitpid(keeper.srun, &status, WNOHANG) == keeper.srun) {
-		keeper.srun = 0;
-		storm_log(STORM_LOG_INFO, "srun has ended: %s %d",
-			  WIFSIGNALED(status) ? "signal" : "exit code",
-			  WIFSIGNALED(status) ? WTERMSIG(status) :
-						WEXITSTATUS(status));
-	}
-	return !keeper.srun;
-}
-
-/* Launchers print nothing more; but a full pipe would stop them. */
-static void keeper_drain(void)
-{
-	char piece[512];
-	ssize_t n = keeper.out < 0 ? 0 : read(keeper.out, piece, sizeof(piece));
-
-	if (n > 0 || (n < 0 && errno == EINTR))
-		return;
-	if (keeper.out >= 0)
-		close(keeper.out);
-	keeper.out = -1;
-}
-
-/* End srun, and wait for it.  A step that ends by itself has time for that. */
-static void keeper_stop(bool by_itself)
-{
-	const struct timespec pause = { .tv_nsec = 5 * STORM_MS };
-	uint64_t until = storm_now() + (by_itself ? END_LIMIT : 0);
-	bool asked = false;
-
-	while (!keeper_srun_ended()) {
-		struct pollfd p = { .fd = keeper.out, .events = POLLIN };
-
-		if (poll(&p, 1, 0) > 0)
-			keeper_drain();
-		if (storm_now() >= until) {
-			kill(keeper.srun, asked ? SIGKILL : SIGTERM);
-			asked = true;
-			until = storm_now() + END_LIMIT;
-		}
-		nanosleep(&pause, NULL);
-	}
-	if (keeper.out >= 0)
-		close(keeper.out);
-	keeper.out = -1;
-}
-
-/* -------------------------------------------------------------------- lines --- */
-
-enum keeper_line { LINE_READY, LINE_PORT_TAKEN, LINE_BAD, LINE_OTHER };
-
-/* A launcher listens, or cannot.  A TaskProlog of the site may print, too. */
-static enum keeper_line keeper_line(const char *line)
-{
-	char name[STORM_NAME_MAX + 1], ip[64];
-	unsigned int proc, port;
-	struct storm_node *n;
-
-	if (strncmp(line, LAUNCHER_READY " ", strlen(LAUNCHER_READY " ")))
-		return LINE_OTHER;
-	if (sscanf(line, LAUNCHER_READY " %u %255s %63s %u", &proc, name, ip,
-		   &port) != 4 ||
-	    proc >= keeper.step.count || port > UINT16_MAX)
-		return LINE_BAD;
-	if (!port)
-		return LINE_PORT_TAKEN;
-	n = &keeper.step.nodes[proc];
-	if (n->name || storm_addr_set(&n->addr, ip, (uint16_t) port))
-		return LINE_BAD;
-	n->name = strdup(name);
-	return n->name ? LINE_READY : LINE_BAD;
-}
-
-static void keeper_forget_nodes(void)
-{
-	for (uint32_t k = 0; k < keeper.step.count; k++) {
-		free((char *) keeper.step.nodes[k].name);
-		keeper.step.nodes[k].name = NULL;
-	}
-}
-
-/* Lines until all have said that they listen.  false with *taken: some cannot. */
-static bool keeper_lines(bool *taken, char *why, size_t size)
-{
-	FILE *f = fdopen(dup(keeper.out), "re");
-	enum keeper_line what = LINE_OTHER;
-	uint32_t ready = 0;
-	char *line = NULL;
-	size_t room = 0;
-
-	while (f && ready < keeper.step.count &&
-	       (what == LINE_READY || what == LINE_OTHER) &&
-	       getline(&line, &room, f) >= 0) {
-		what = keeper_line(line);
-		ready += what == LINE_READY;
-	}
-	*taken = what == LINE_PORT_TAKEN;
-	if (what == LINE_BAD)
-		snprintf(why, size, "a launcher cannot be used: %.*s",
-			 (int) strcspn(line, "\n"), line);
-	free(line);
-	if (f)
-		fclose(f);
-	return ready == keeper.step.count;
-}
-
-/* The last of what srun has said: stderr is a file. */
-static void keeper_last_words(char *out, size_t size)
-{
-	off_t end = lseek(STDERR_FILENO, 0, SEEK_END);
-	off_t from = end > (off_t) size - 1 ? end - (off_t) size + 1 : 0;
-	ssize_t n = pread(STDERR_FILENO, out, size - 1, from);
-
-	out[n > 0 ? n : 0] = '\0';
-	for (char *p = out; *p; p++)
-		if (*p == '\n')
-			*p = p[1] ? '|' : '\0';
-}
-
-/* Start the launchers, and wait until all of them listen. */
-static bool keeper_start(char *why, size_t size)
-{
-	unsigned int job = keeper.step.job;
-	char words[400];
-	bool taken = true;
-
-	*why = '\0';
-	for (unsigned int k = 0; taken && k < PORT_TRIES; k++) {
-		unsigned int port =
-			PORT_FIRST + (job * PORT_STRIDE + k) % PORTS;
-
-		if (!keeper_fork(port)) {
-			snprintf(why, size, "srun: %s", strerror(errno));
-			return false;
-		}
-		if (keeper_lines(&taken, why, size))
-			return true;
-		keeper_stop(false);
-		keeper_forget_nodes();
-	}
-	if (*why)
-		return false;
-	if (taken) {
-		snprintf(why, size,
-			 "ports %u to %u of this job are taken on some node",
-			 PORT_FIRST + job * PORT_STRIDE % PORTS,
-			 PORT_FIRST + job * PORT_STRIDE % PORTS + PORT_TRIES -
-				 1);
-		return false;
-	}
-	keeper_last_words(words, sizeof(words));
-	snprintf(why, size, "srun starts no launchers: %s", words);
-	return false;
 }
 
 /* --------------------------------------------------------------------- head --- */
@@ -457,17 +195,17 @@ static void keeper_stay(void)
 	struct signalfd_siginfo si;
 	bool over = false;
 
-	while (!over && !keeper_srun_ended()) {
+	while (!over && !keeper_step_ended()) {
 		struct pollfd p[] = { { keeper.signals, POLLIN, 0 },
 				      { keeper.conn, POLLIN, 0 },
-				      { keeper.out, POLLIN, 0 } };
+				      { keeper_step_out(), POLLIN, 0 } };
 
 		if (poll(p, 3, -1) < 0)
 			continue;
 		while (read(keeper.signals, &si, sizeof(si)) == sizeof(si))
 			;
 		if (p[2].revents)
-			keeper_drain();
+			keeper_step_drain();
 		over = p[1].revents && keeper_head_ended(&r);
 	}
 	run_reader_fini(&r);
@@ -496,7 +234,11 @@ int keeper_serve(const char *socket, int tell, int lock)
 	keeper.socket = socket;
 	good = keeper_take_signals() && keeper_lock(why, sizeof(why)) &&
 	       keeper_init(why, sizeof(why)) &&
-	       keeper_start(why, sizeof(why)) &&
+	       keeper_step_start(&keeper.step,
+				 keeper.step.local == STORM_NO_NODE ?
+					 KEEPER_NO_HEAD :
+					 socket,
+				 why, sizeof(why)) &&
 	       keeper_reach_head(why, sizeof(why));
 	keeper_tell(tell, lock, good ? KEEPER_READY : why);
 	if (good)
@@ -504,7 +246,7 @@ int keeper_serve(const char *socket, int tell, int lock)
 	/* a head whose step has ended hears it by this */
 	if (keeper.conn >= 0)
 		close(keeper.conn);
-	keeper_stop(keeper.ended);
+	keeper_step_stop(keeper.ended);
 	if (keeper.head)
 		waitpid(keeper.head, NULL, 0);
 	/* no other head can be there before the lock is free */

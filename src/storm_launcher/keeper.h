@@ -16,7 +16,5 @@
 int keeper_serve(const char *socket, int tell, int lock);
 
 #define KEEPER_READY "ready\n"
-/* As the socket's path for launchers: the head is not to be their child. */
-#define KEEPER_NO_HEAD "-"
 
 #endif

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "keeper.h"
+#include "keeper_step.h"
 #include "launcher.h"
 #include "launcher_base.h"
 #include "launcher_private.h"

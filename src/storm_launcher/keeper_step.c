@@ -1,0 +1,288 @@
+/*
+ * keeper_step.c - see keeper_step.h.  Slurm has authenticated both ends of srun's pipes, so
+ * the addresses that launchers print are theirs.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "keeper_step.h"
+#include "launcher.h"
+#include "src/libstorm/base/clock.h"
+#include "task.h"
+
+/* Ports of jobs: above those that the kernel gives out (ip_local_port_range). */
+#define PORT_FIRST 61000
+#define PORTS 4000
+#define PORT_TRIES 8
+#define PORT_STRIDE 17 /* jobs that follow each other are far apart */
+#define END_LIMIT (3 * STORM_SEC)
+
+static struct {
+	struct run_step *step;
+	const char *head; /* as keeper_step_start() has it */
+	pid_t srun;	  /* 0: it has ended */
+	int out;	  /* what launchers print */
+} started = { .out = -1 };
+
+/* --------------------------------------------------------------------- srun --- */
+
+/* Variables of the batch script's own step choose sizes and binding for srun, too; and
+ * GPUs of this node are none of others. */
+static void step_scrub(void)
+{
+	static const char *const gpus[] = { TASK_GPU_NAMES };
+	extern char **environ;
+	char **from = environ, **to = environ;
+
+	for (size_t i = 0; i < sizeof(gpus) / sizeof(*gpus); i++)
+		unsetenv(gpus[i]);
+	for (; *from; from++)
+		if (strncmp(*from, "SLURM_", 6) ||
+		    !strncmp(*from, "SLURM_CONF=", 11) ||
+		    !strncmp(*from, "SLURM_JOB_ID=", 13) ||
+		    !strncmp(*from, "SLURM_JOBID=", 12))
+			*to++ = *from;
+	*to = NULL;
+}
+
+/* In the child: become srun. */
+__attribute__((noreturn)) static void step_exec(pid_t parent, unsigned int port,
+						int out)
+{
+	static const int ignored[] = { KEEPER_IGNORES };
+	static char program[] = PKGLIBEXECDIR "/storm_launcher";
+	char nodes[16], number[16], key[RUN_KEY_TEXT];
+	char *argv[] = { "srun",
+			 "--overlap",
+			 "-N",
+			 nodes,
+			 "--ntasks-per-node=1",
+			 "--mem=0",
+			 "--input=none",
+			 "--kill-on-bad-exit=0",
+			 "--cpu-bind=none",
+			 "--chdir=/",
+			 "-J",
+			 "storm-launcher",
+			 program,
+			 (char *) started.head,
+			 number,
+			 NULL };
+	sigset_t none;
+
+	snprintf(nodes, sizeof(nodes), "%u", started.step->count);
+	snprintf(number, sizeof(number), "%u", port);
+	/* the step ends with the keeper, whatever ends that; the kernel tells
+	 * nothing of a keeper that has ended before */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(127);
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	dup2(out, STDOUT_FILENO);
+	step_scrub();
+	run_key_text(started.step->key, &key);
+	setenv(RUN_KEY_VARIABLE, key, 1);
+	execvp(argv[0], argv);
+	dprintf(STDERR_FILENO, "srun: %s\n", strerror(errno));
+	_exit(127);
+}
+
+static bool step_fork(unsigned int port)
+{
+	pid_t self = getpid();
+	int p[2];
+
+	if (pipe2(p, O_CLOEXEC))
+		return false;
+	started.srun = fork();
+	if (!started.srun)
+		step_exec(self, port, p[1]);
+	close(p[1]);
+	if (started.srun < 0) {
+		started.srun = 0;
+		close(p[0]);
+		return false;
+	}
+	started.out = p[0];
+	return true;
+}
+
+bool keeper_step_ended(void)
+{
+	int status;
+
+	if (started.srun &&
+	    waitpid(started.srun, &status, WNOHANG) == started.srun) {
+		started.srun = 0;
+		storm_log(STORM_LOG_INFO, "srun has ended: %s %d",
+			  WIFSIGNALED(status) ? "signal" : "exit code",
+			  WIFSIGNALED(status) ? WTERMSIG(status) :
+						WEXITSTATUS(status));
+	}
+	return !started.srun;
+}
+
+int keeper_step_out(void)
+{
+	return started.out;
+}
+
+/* Launchers print nothing more; but a full pipe would stop them. */
+void keeper_step_drain(void)
+{
+	char piece[512];
+	ssize_t n = started.out < 0 ? 0 :
+				      read(started.out, piece, sizeof(piece));
+
+	if (n > 0 || (n < 0 && errno == EINTR))
+		return;
+	if (started.out >= 0)
+		close(started.out);
+	started.out = -1;
+}
+
+void keeper_step_stop(bool by_itself)
+{
+	const struct timespec pause = { .tv_nsec = 5 * STORM_MS };
+	uint64_t until = storm_now() + (by_itself ? END_LIMIT : 0);
+	bool asked = false;
+
+	while (!keeper_step_ended()) {
+		struct pollfd p = { .fd = started.out, .events = POLLIN };
+
+		if (poll(&p, 1, 0) > 0)
+			keeper_step_drain();
+		if (storm_now() >= until) {
+			kill(started.srun, asked ? SIGKILL : SIGTERM);
+			asked = true;
+			until = storm_now() + END_LIMIT;
+		}
+		nanosleep(&pause, NULL);
+	}
+	if (started.out >= 0)
+		close(started.out);
+	started.out = -1;
+}
+
+/* -------------------------------------------------------------------- lines --- */
+
+enum step_line { LINE_READY, LINE_PORT_TAKEN, LINE_BAD, LINE_OTHER };
+
+/* A launcher listens, or cannot.  A TaskProlog of the site may print, too. */
+static enum step_line step_line(const char *line)
+{
+	char name[STORM_NAME_MAX + 1], ip[64];
+	unsigned int proc, port;
+	struct storm_node *n;
+
+	if (strncmp(line, LAUNCHER_READY " ", strlen(LAUNCHER_READY " ")))
+		return LINE_OTHER;
+	if (sscanf(line, LAUNCHER_READY " %u %255s %63s %u", &proc, name, ip,
+		   &port) != 4 ||
+	    proc >= started.step->count || port > UINT16_MAX)
+		return LINE_BAD;
+	if (!port)
+		return LINE_PORT_TAKEN;
+	n = &started.step->nodes[proc];
+	if (n->name || storm_addr_set(&n->addr, ip, (uint16_t) port))
+		return LINE_BAD;
+	n->name = strdup(name);
+	return n->name ? LINE_READY : LINE_BAD;
+}
+
+static void step_forget_nodes(void)
+{
+	for (uint32_t k = 0; k < started.step->count; k++) {
+		free((char *) started.step->nodes[k].name);
+		started.step->nodes[k].name = NULL;
+	}
+}
+
+/* Lines until all have said that they listen.  false with *taken: some cannot. */
+static bool step_lines(bool *taken, char *why, size_t size)
+{
+	FILE *f = fdopen(dup(started.out), "re");
+	enum step_line what = LINE_OTHER;
+	uint32_t ready = 0;
+	char *line = NULL;
+	size_t room = 0;
+
+	while (f && ready < started.step->count &&
+	       (what == LINE_READY || what == LINE_OTHER) &&
+	       getline(&line, &room, f) >= 0) {
+		what = step_line(line);
+		ready += what == LINE_READY;
+	}
+	*taken = what == LINE_PORT_TAKEN;
+	if (what == LINE_BAD)
+		snprintf(why, size, "a launcher cannot be used: %.*s",
+			 (int) strcspn(line, "\n"), line);
+	free(line);
+	if (f)
+		fclose(f);
+	return ready == started.step->count;
+}
+
+/* The last of what srun has said: stderr is a file. */
+static void step_last_words(char *out, size_t size)
+{
+	off_t end = lseek(STDERR_FILENO, 0, SEEK_END);
+	off_t from = end > (off_t) size - 1 ? end - (off_t) size + 1 : 0;
+	ssize_t n = pread(STDERR_FILENO, out, size - 1, from);
+
+	out[n > 0 ? n : 0] = '\0';
+	for (char *p = out; *p; p++)
+		if (*p == '\n')
+			*p = p[1] ? '|' : '\0';
+}
+
+bool keeper_step_start(struct run_step *step, const char *head, char *why,
+		       size_t size)
+{
+	unsigned int job = step->job;
+	char words[400];
+	bool taken = true;
+
+	started.step = step;
+	started.head = head;
+	*why = '\0';
+	for (unsigned int k = 0; taken && k < PORT_TRIES; k++) {
+		unsigned int port =
+			PORT_FIRST + (job * PORT_STRIDE + k) % PORTS;
+
+		if (!step_fork(port)) {
+			snprintf(why, size, "srun: %s", strerror(errno));
+			return false;
+		}
+		if (step_lines(&taken, why, size))
+			return true;
+		keeper_step_stop(false);
+		step_forget_nodes();
+	}
+	if (*why)
+		return false;
+	if (taken) {
+		snprintf(why, size,
+			 "ports %u to %u of this job are taken on some node",
+			 PORT_FIRST + job * PORT_STRIDE % PORTS,
+			 PORT_FIRST + job * PORT_STRIDE % PORTS + PORT_TRIES -
+				 1);
+		return false;
+	}
+	step_last_words(words, sizeof(words));
+	snprintf(why, size, "srun starts no launchers: %s", words);
+	return false;
+}
