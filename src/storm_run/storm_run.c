@@ -23,6 +23,7 @@
 #include "run_connect.h"
 #include "run_options.h"
 #include "src/libstorm/base/clock.h"
+#include "storm_run.h"
 
 /* A second ^C within this time kills. */
 #define AGAIN (1 * STORM_SEC)
@@ -381,7 +382,7 @@ static void run_fill_standard(void)
 		close(fd);
 }
 
-int main(int argc, char **argv)
+int storm_run(int argc, char **argv)
 {
 	static char name[] = "storm run"; /* getopt_long(3) says it */
 	struct run_options o = { 0 };

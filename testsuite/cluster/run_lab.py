@@ -39,7 +39,7 @@ def end_run(request, lab):
 
 def processes(lab, *names):
     """["node:name", ...] that run, of the user's."""
-    names = names or ("storm_launcher", "storm_run", "taskdo", "sleep")
+    names = names or ("storm_launcher", "storm", "taskdo", "sleep")
     return [f"{node}:{name}" for node in lab.names for name in names
             for _ in lab.lab.pids(node, name)]
 
@@ -134,7 +134,7 @@ def cmdline(pid):
 
 
 def client(lab):
-    pid, = lab.lab.pids("n1", "storm_run")
+    pid, = lab.lab.pids("n1", "storm")
     return pid
 
 

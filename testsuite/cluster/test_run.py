@@ -112,7 +112,7 @@ env --default-signal=INT storm run -n1 echo never & second=$!
 wait $second; echo second $?; touch go; wait $first; echo first $?
 """)
     said(one, "storm run: waits for CPUs: other runs of this job have them")
-    waits, = [pid for pid in lab.lab.pids("n1", "storm_run")
+    waits, = [pid for pid in lab.lab.pids("n1", "storm")
               if b"never" in cmdline(pid)]
     os.kill(waits, signal.SIGINT)
     said(one, "second 130")
@@ -133,7 +133,7 @@ storm run -N4 hostname >&-; echo $?
 storm run -N4 hostname >/dev/full 2>err; echo $? $(grep -c 'standard output: No space' err)
 timeout 60 storm run -N4 yes 2>err | head -n1; echo ${PIPESTATUS[0]}; cat err
 """)
-    until(lambda: [p for p in lab.lab.pids("n1", "storm_run") if full(p)],
+    until(lambda: [p for p in lab.lab.pids("n1", "storm") if full(p)],
           lambda: "the reader's pipe to be full: " + one.log())
     (one.dir / "read").touch()
     out = printed(one)
@@ -362,7 +362,7 @@ storm run -N4 true; echo next $?
     head = the_head(lab)
     os.kill(head, signal.SIGSTOP)
     (one.dir / "go").touch()
-    until(lambda: [fd for pid in lab.lab.pids("n1", "storm_run")
+    until(lambda: [fd for pid in lab.lab.pids("n1", "storm")
                    for fd in os.listdir(f"/proc/{pid}/fd")
                    if "signalfd" in os.readlink(f"/proc/{pid}/fd/{fd}")],
           lambda: "the client to have a connection: " + one.log())
@@ -775,7 +775,7 @@ storm run -N4 true; echo next $?
 def asks(lab):
     """The client whose request is on its way, once there is just one."""
     def one():
-        found = [pid for pid in lab.lab.pids("n1", "storm_run")
+        found = [pid for pid in lab.lab.pids("n1", "storm")
                  if b"second" in cmdline(pid) and
                  any("signalfd" in os.readlink(f"/proc/{pid}/fd/{fd}")
                      for fd in os.listdir(f"/proc/{pid}/fd"))]
