@@ -341,7 +341,8 @@ static bool conf_parse_allow(struct storm_conf *c, void *field, const char *v)
 	KEY(n, NUMBER, field, .min = from, .max = to, ##__VA_ARGS__)
 #define BYTES(n, field, from, to, ...) \
 	KEY(n, BYTES, field, .min = from, .max = to, ##__VA_ARGS__)
-#define TIME(n, field, from, to) KEY(n, TIME, field, .min = from, .max = to)
+#define TIME(n, field, from, to, ...) \
+	KEY(n, TIME, field, .min = from, .max = to, ##__VA_ARGS__)
 #define CHOICE(n, field, ...) \
 	KEY(n, CHOICE, field, \
 	    .choices = (const char *const[]) { __VA_ARGS__, NULL })
@@ -421,6 +422,8 @@ static const struct conf_key keys[] = {
 	OTHER("AgentCPUs", agent_cpus, conf_parse_cpus,
 	      "CPU numbers from 0 to 1023, as in 0,2-3"),
 	TIME("AgentLinger", agent_linger, 0, 3600 * STORM_SEC),
+	TIME("LauncherIdle", launcher_idle, 100 * STORM_MS,
+	     30 * 24 * 3600 * STORM_SEC, .zero = "for no limit"),
 	CHOICE("Base", gang.base, [BASE_BACKFILL] = "backfill",
 	       [BASE_BUILTIN] = "builtin"),
 	CHOICE("Packing", gang.packing, [PACKING_FIRST_FIT] = "first-fit",

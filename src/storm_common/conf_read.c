@@ -60,6 +60,7 @@ void storm_conf_default(struct storm_conf *out)
 	out->fallback = FALLBACK_WARN;
 	out->launch_nodes = 12; /* doc/performance.md, Steps without a file */
 	out->agent_linger = 30 * STORM_SEC;
+	out->launcher_idle = 600 * STORM_SEC;
 	out->gang.quantum = 50 * STORM_MS;
 	out->gang_debug = true;
 	out->context.group = CONTEXT_GROUPS;

@@ -90,6 +90,8 @@ struct storm_conf {
 	cpu_set_t agent_cpus;
 	/* How many ns an agent without a slurmd waits for the next one. */
 	uint64_t agent_linger;
+	/* After so many ns without a run a job's launchers end; 0: never. */
+	uint64_t launcher_idle;
 	struct storm_gang_conf gang;
 	struct storm_context_conf context;
 };

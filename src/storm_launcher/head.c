@@ -426,6 +426,7 @@ static void head_decide(void)
 	head_drop_conns();
 	head_kill_runs();
 	head_end_runs();
+	head_expire_idle();
 }
 
 static void head_turn(void)
@@ -438,7 +439,7 @@ static void head_turn(void)
 		   head.full || head_strangers() ? STRANGERS_LOOK :
 						   -1;
 
-	int came = p ? poll(p, count, wait) : -1;
+	int came = p ? poll(p, count, head_idle_wait(wait)) : -1;
 
 	if (came < 0) {
 		free(p);

@@ -4,6 +4,7 @@
  *	head.c		the loop, clients, and what becomes of their runs
  *	head_casts.c	messages to launchers
  *	head_output.c	output that launchers send
+ *	head_idle.c	the end of launchers that nobody uses
  *	head_start.c	how it comes to be
  *	head_base.c	questions of them all
  *
@@ -99,6 +100,14 @@ bool head_may_read(const struct conn *c);
 uint32_t head_strangers(void);
 bool head_has_room(void);
 void head_expire_strangers(void);
+
+/* ------------------------------------------------------------- head_idle.c --- */
+
+/* How many ms to wait for events at most, where it was to be so many; -1: until there is
+ * one. */
+int head_idle_wait(int wait);
+/* After LauncherIdle without a run no other one begins. */
+void head_expire_idle(void);
 
 /* ------------------------------------------------------------ head_start.c --- */
 

@@ -68,14 +68,18 @@ static void launcher_conf_fault(void *arg, enum conf_fault kind,
 		storm_log(STORM_LOG_WARN, "%s", text);
 }
 
-void launcher_settings(struct storm_settings *set)
+const struct storm_conf *launcher_conf(void)
 {
 	static struct storm_conf conf; /* large */
+	static bool read;
 	const char *slurm = getenv("SLURM_CONF");
 	const char *slash = slurm ? strrchr(slurm, '/') : NULL;
 	struct conf_sources from = { 0 };
 	char path[PATH_MAX];
 
+	if (read)
+		return &conf;
+	read = true;
 	snprintf(path, sizeof(path), "%.*s/storm.conf",
 		 slash ? (int) (slash - slurm) : (int) strlen("/etc/slurm"),
 		 slash ? slurm : "/etc/slurm");
@@ -84,7 +88,12 @@ void launcher_settings(struct storm_settings *set)
 		from.path = path;
 		conf_read(&from, &conf, NULL, launcher_conf_fault, NULL);
 	}
-	*set = conf.set;
+	return &conf;
+}
+
+void launcher_settings(struct storm_settings *set)
+{
+	*set = launcher_conf()->set;
 	/* what verbs need a user seldom has; the strobe rail is the agents' */
 	set->transport = STORM_TRANSPORT_UDP;
 	set->strobe_device[0] = '\0';

@@ -9,9 +9,11 @@
 #include <stddef.h>
 
 #include "src/libstorm/storm.h"
+#include "src/storm_common/storm_conf.h"
 
-/* Settings for a domain of the job's own, from the storm.conf beside slurm.conf, or
- * the defaults. */
+/* The storm.conf beside slurm.conf, or the defaults; read once.  Not thread-safe. */
+const struct storm_conf *launcher_conf(void);
+/* Its settings, for a domain of the job's own.  Likewise. */
 void launcher_settings(struct storm_settings *set);
 
 /* Log to stderr, with the time and this name.  Not thread-safe. */

@@ -72,6 +72,7 @@ START_TEST(test_defaults)
 	must(conf.set.window == 16 << 20 && conf.set.radix == 8);
 	must(conf.fallback == FALLBACK_WARN && conf.launch_nodes == 12);
 	must(conf.agent_linger == 30 * STORM_SEC);
+	must(conf.launcher_idle == 600 * STORM_SEC);
 	must(conf.set.transport == STORM_TRANSPORT_UDP);
 	must(conf.set.transport_fallback && !conf.set.device[0]);
 	must(!conf.set.strobe_device[0] && conf.set.gid_index == -1);
@@ -94,9 +95,10 @@ START_TEST(test_every_key)
 	     "MaxUserSessions=3\nMaxMemory=64M\nMaxUserMemory=8m\n"
 	     "AllowUsers=ann,1042,@staff\nAllowHosts=n[1-4],10.0.0.0/8\n"
 	     "Freezer=Signals\n"
-	     "LaunchNodes=2\n"
+	     "LaunchNodes=2\nLauncherIdle=2s\n"
 	     "DropPercent=2.5\nDropSeed=18446744073709551615\n");
 	must(conf.launch_nodes == 2);
+	must(conf.launcher_idle == 2 * STORM_SEC);
 	ck_assert_str_eq(conf.set.interface, "eth1");
 	must(conf.set.port == 9000 && !conf.set.multicast);
 	must(!memcmp(conf.set.group.ip, group, 16));
@@ -509,6 +511,8 @@ START_TEST(test_bounds)
 		  "a time from 100ms to 3600s; a number without a unit is in milliseconds" },
 		{ "AgentLinger", "0", "3601s",
 		  "a time from 0 to 3600s; a number without a unit is in milliseconds" },
+		{ "LauncherIdle", "0", "99",
+		  "a time from 100ms to 2592000s; a number without a unit is in milliseconds, or 0 for no limit" },
 		{ "Quantum", "100us", "0.09",
 		  "a time from 100us to 600s; a number without a unit is in milliseconds" },
 		{ "GangDebug", "YES", "true", "yes or no" },

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""storm run: how long a job's launchers stay, and on whose word they begin."""
+import time
+
+import pytest
+
+from harness import until
+from run_lab import (  # noqa: F401
+    begin, end_run, heads, lab, processes, runs_now, said, STARTED, the_head)
+
+pytestmark = pytest.mark.storm_only
+
+
+@pytest.fixture
+def idle(lab):
+    yield lambda limit: lab.set_key("LauncherIdle", limit)
+    lab.set_key("LauncherIdle", "600s")
+
+
+def test_idle(lab, idle):
+    """Launchers end when no run was there for so long, and the next one starts anew. The
+    time in which their job stood is none of it, nor that of a run."""
+    idle("3s")
+    one = begin(lab, """
+storm run -N4 sh -c 'touch up; until [ -e enough ]; do sleep 0.05; done'; touch ready
+until [ -e go ]; do sleep 0.05; done; storm run -N4 true; echo on $?
+until [ -e end ]; do sleep 0.05; done; storm run -N4 true; echo anew $?
+""")
+    until((one.dir / "up").exists, lambda: "the run: " + one.log())
+    time.sleep(3.5)     # of a run, and nothing is to happen
+    (one.dir / "enough").touch()
+    until((one.dir / "ready").exists, lambda: "the run's end: " + one.log())
+    job, head = lab.root("squeue -h -o %i").strip(), the_head(lab)
+    lab.root(f"scontrol suspend {job}")
+    until(lambda: not runs_now(head), "the head to stand")
+    time.sleep(3.5)     # likewise
+    (one.dir / "go").touch()
+    lab.root(f"scontrol resume {job}")
+    said(one, "on 0")
+    assert heads(lab) == [head] and len(STARTED.findall(one.log())) == 1, one.log()
+    until(lambda: not processes(lab, "storm_launcher", "srun"),
+          lambda: f"{processes(lab)} to end")
+    (one.dir / "end").touch()
+    one.finish()
+    assert "anew 0" in one.log() and len(STARTED.findall(one.log())) == 2, one.log()
+
+
+def test_idle_edge(lab, idle):
+    """A client that comes when the limit is over gets its run all the same."""
+    idle("100ms")
+    one = begin(lab, """
+for k in $(seq 0 19); do
+  storm run -n1 echo "run $k" || exit 1
+  sleep $(printf 0.%03d $((60 + 5 * k)))
+done
+""")
+    assert one.finish().code == 0, one.log()
+    times = len(STARTED.findall(one.log()))
+    assert one.log().count("run ") - one.log().count("storm run ") == 20, one.log()
+    assert 1 < times, one.log()
