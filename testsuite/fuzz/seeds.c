@@ -1537,6 +1537,49 @@ static void turns(void)
 	end("turns", "yield");
 }
 
+/* {what, channel, length, bytes}, see fuzz_carrier.c; kind 0: no record. */
+static void carrier_step(uint8_t what, uint8_t channel, uint8_t kind,
+			 const char *body, size_t len)
+{
+	storm_put8(&o, what);
+	storm_put8(&o, channel);
+	storm_put16(&o, (uint16_t) (kind ? 5 + len : len));
+	if (kind) {
+		storm_put32(&o, channel);
+		storm_put8(&o, kind);
+	}
+	storm_put(&o, body, len);
+}
+
+static void carrier(void)
+{
+	begin();
+	storm_put8(&o, 0); /* the head */
+	carrier_step(16, 0, 1, "", 0);
+	carrier_step(16, 1, 2, "ask", 3);
+	carrier_step(16 | 8, 2, 2, "ask more", 8);
+	carrier_step(16 | 5, 1, 0, "123", 3);
+	carrier_step(16 | 4, 1, 0, "ready", 5);
+	carrier_step(16, 1, 3, "\0\0\0\5", 4);
+	carrier_step(16, 2, 4, "", 0);
+	carrier_step(16 | 6, 2, 0, "", 0);
+	carrier_step(16 | 6, 1, 0, "", 0);
+	carrier_step(16, 1, 2, "late", 4);
+	carrier_step(16, 1, 4, "", 0);
+	carrier_step(3, 0, 0, "noise", 5);
+	end("carrier", "head");
+
+	begin();
+	storm_put8(&o, 1); /* the door */
+	carrier_step(16, 0, 1, "", 0);
+	carrier_step(16 | 7, 0, 0, "", 0);
+	carrier_step(16 | 4, 1, 0, "ask", 3);
+	carrier_step(16 | 8, 1, 2, "end", 3);
+	carrier_step(16, 1, 4, "", 0);
+	carrier_step(16 | 6, 1, 0, "", 0);
+	end("carrier", "door");
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -1547,6 +1590,7 @@ int main(int argc, char **argv)
 	make(top);
 	world_init();
 	wire();
+	carrier();
 	verbs();
 	idset();
 	nodelist();
