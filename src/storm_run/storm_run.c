@@ -265,8 +265,20 @@ static void run_uncatch(void)
 	sigprocmask(SIG_SETMASK, &set, NULL);
 }
 
+/* It was silent for SAY_WAITS. */
+static void run_say_silent(bool *said)
+{
+	if (run_waits)
+		run_say("waits for CPUs: other runs of this job have them");
+	else if (!run_heard && !*said)
+		run_say("waits for the launchers: they do not answer while their job is suspended, held or out of turn");
+	*said |= !run_heard;
+	run_waits = false;
+}
+
 static int run_wait(int sock)
 {
+	static bool said;
 	struct pollfd p[] = { { .fd = sock, .events = POLLIN },
 			      { .fd = run_signals, .events = POLLIN } };
 	struct run_reader r = { 0 };
@@ -275,12 +287,11 @@ static int run_wait(int sock)
 	run_head = sock;
 	run_heard = false;
 	while (rc == RUN_GOES_ON) {
-		int n = poll(p, 2, run_waits ? SAY_WAITS : -1);
+		bool patient = !run_waits && (run_heard || said);
+		int n = poll(p, 2, patient ? -1 : SAY_WAITS);
 
-		if (!n && run_waits) {
-			run_say("waits for CPUs: other runs of this job have them");
-			run_waits = false;
-		}
+		if (!n)
+			run_say_silent(&said);
 		if (n <= 0)
 			continue;
 		if (p[0].revents)

@@ -366,6 +366,7 @@ storm run -N4 true; echo next $?
                    for fd in os.listdir(f"/proc/{pid}/fd")
                    if "signalfd" in os.readlink(f"/proc/{pid}/fd/{fd}")],
           lambda: "the client to have a connection: " + one.log())
+    said(one, "storm run: waits for the launchers: they do not answer while ")
     os.kill(head, signal.SIGKILL)
     ended(lab, one)
     assert len(STARTED.findall(one.log())) == 2, one.log()
