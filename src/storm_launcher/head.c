@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -16,25 +17,14 @@
 #include "head.h"
 #include "head_private.h"
 #include "launcher_base.h"
+#include "run_names.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
-#include "src/libstorm/base/minmax.h"
 
 #define LOOK 100	    /* ms, while the domain works on something */
 #define STRANGERS_LOOK 1000 /* ms */
 #define PROOF_MAX 4096	    /* bytes of a credential */
 #define BYE_LIMIT 2000	    /* ms, for clients to take their last words */
-#define KILL_LIMIT 10	    /* s, until what SIGKILL has not ended is named */
-#define KILL_LOOK 1000	    /* ms */
-
-/* For a client, or if it is gone for the log. */
-static void head_say_line(void *arg, const char *line)
-{
-	if (arg)
-		conn_put_text(arg, RUN_SAY, line);
-	else
-		storm_log(STORM_LOG_ERROR, "%s", line);
-}
 
 /* ---------------------------------------------------------------- clients --- */
 
@@ -124,51 +114,6 @@ static void head_kill_runs(void)
 	}
 }
 
-/* SIGKILL ends no task whose file system hangs, or that is another user's by now (sudo).
- * Nor does it come to one whose launcher hangs in the start of another one.  A run
- * keeps their CPUs, but a head that is to end does not wait for them: Slurm ends
- * control groups, as root. */
-static void head_name_left(struct user_run *run)
-{
-	if (!run->named)
-		run_tell_left(run, KILL_LIMIT, head_node_name, head_say_line,
-			      run->client);
-	run->named = true;
-	if (!head.runs.closing)
-		return;
-	head_say_line(
-		run->client,
-		"error: the launchers end, and leave these tasks to Slurm");
-	runs_abort(run);
-}
-
-static bool head_kills(void)
-{
-	struct user_run *run = head.runs.first;
-
-	while (run && !(run->dying && run->state == RUN_RUNS &&
-			!(run->named && !head.runs.closing)))
-		run = run->next;
-	return run != NULL;
-}
-
-/* Time in which the job stood does not count: its tasks did not end in it, either. */
-static void head_expire_kills(void)
-{
-	static uint64_t before;
-	uint64_t now = storm_now();
-	uint64_t passed = storm_min(now - before, 2 * KILL_LOOK * STORM_MS);
-
-	for (struct user_run *run = head.runs.first; run; run = run->next) {
-		if (!run->dying || run->state != RUN_RUNS)
-			continue;
-		run->dying += passed;
-		if (run->dying >= KILL_LIMIT * STORM_SEC)
-			head_name_left(run);
-	}
-	before = now;
-}
-
 /* ------------------------------------------------------------------ notes --- */
 
 static void head_lose(const struct storm_fault *f)
@@ -228,6 +173,47 @@ static void head_step_over(void)
 
 /* --------------------------------------------------------------- requests --- */
 
+/* The nodes of a list that a client gives.  False, and why. */
+static bool head_names(const char *list, struct storm_idset *out, char *why,
+		       size_t size)
+{
+	char unknown[STORM_NAME_MAX + 1] = "";
+	const char *bad;
+
+	if (!*list)
+		return true;
+	if (!run_names_read(list, head.step.nodes, head.step.count, out,
+			    &unknown, &bad))
+		snprintf(why, size, "\"%.100s\": %s", list, bad);
+	else if (*unknown)
+		snprintf(why, size, "node %.100s is not in the job", unknown);
+	else
+		return true;
+	return false;
+}
+
+/* NULL, and why not. */
+static struct user_run *head_add_run(struct conn *c, const struct run_ask *ask,
+				     char *why, size_t size)
+{
+	struct run_want want = { .nodes = ask->nodes,
+				 .tasks = ask->tasks,
+				 .cpus = ask->cpus };
+	struct user_run *run = NULL;
+
+	if (head_names(ask->with, &want.with, why, size) &&
+	    head_names(ask->without, &want.never, why, size))
+		run = runs_add(&head.runs, &want, c, why, size);
+	if (run) {
+		run->kill_bad = ask->kill;
+		run->limit = ask->limit * STORM_SEC;
+		run->wait = ask->wait;
+	}
+	storm_idset_clear(&want.with);
+	storm_idset_clear(&want.never);
+	return run;
+}
+
 static void head_ask(struct conn *c, struct storm_in *body)
 {
 	struct run_ask ask;
@@ -253,7 +239,7 @@ static void head_ask(struct conn *c, struct storm_in *body)
 		c->bye = true;
 		return;
 	}
-	run = runs_add(&head.runs, ask.nodes, ask.tasks, c, why, sizeof(why));
+	run = head_add_run(c, &ask, why, sizeof(why));
 	if (!run) {
 		head_refuse(c, RUN_REFUSED, *why ? why : "no memory");
 		c->bye = true;
@@ -417,6 +403,7 @@ static void head_decide(void)
 {
 	head_check_casts();
 	head_drop_conns(); /* before: a client that is gone begins nothing */
+	head_end_early();
 	head_kill_runs();
 	head_end_runs();
 	head_begin_runs();
@@ -433,21 +420,20 @@ static void head_turn(void)
 {
 	size_t count = 0, n = POLLS;
 	struct pollfd *p = head_polls(&count);
-
 	int wait = head.casts			 ? LOOK :
-		   head_kills()			 ? KILL_LOOK :
 		   head.full || head_strangers() ? STRANGERS_LOOK :
 						   -1;
+	int came;
 
-	int came = p ? poll(p, count, head_idle_wait(wait)) : -1;
-
+	wait = head_idle_wait(head_limits_wait(wait));
+	came = p ? poll(p, count, wait) : -1;
 	if (came < 0) {
 		free(p);
 		return;
 	}
 	if (!came)
 		head.full = false; /* it is tried again */
-	head_expire_kills();
+	head_expire_limits();
 	for (struct conn *c = head.conns; c; c = c->next, n++)
 		if (c->fd >= 0 && p[n].revents & ~POLLOUT)
 			head_serve_conn(c);

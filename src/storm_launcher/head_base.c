@@ -67,3 +67,11 @@ __attribute__((format(printf, 2, 3))) void head_say(struct conn *c,
 	if (c)
 		conn_put_text(c, RUN_SAY, line);
 }
+
+void head_say_line(void *arg, const char *line)
+{
+	if (arg)
+		conn_put_text(arg, RUN_SAY, line);
+	else
+		storm_log(STORM_LOG_ERROR, "%s", line);
+}

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "head_private.h"
+#include "run_names.h"
 #include "src/libstorm/base/idset.h"
 
 #define FLOOR_EVERY 4096 /* ids, see head_forget() */
@@ -169,6 +170,7 @@ static void head_take_files_back(uint64_t run)
 
 bool head_cast_start(struct user_run *run, struct conn *c)
 {
+	char *names = run_names_text(head.step.nodes, &run->nodes);
 	struct run_start s = {
 		.number = run->number,
 		.first = run->first,
@@ -176,6 +178,8 @@ bool head_cast_start(struct user_run *run, struct conn *c)
 		.nodes = run->nodes, /* its memory stays the run's */
 		.rank = run->rank,
 		.floor = runs_floor(&head.runs),
+		.cpus = run->asked_cpus,
+		.names = names ? names : "",
 		.local = STORM_NO_NODE,
 		.relay = head.relay,
 	};
@@ -193,6 +197,7 @@ bool head_cast_start(struct user_run *run, struct conn *c)
 		run_start_put(&o, &s);
 		storm_put(&o, c->ask, c->ask_len);
 	}
+	free(names);
 	if (head_cast(run, 0, buf, RUN_KEY + 1 + len))
 		return true;
 	head_take_files_back(run->number);

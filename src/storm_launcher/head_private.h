@@ -5,6 +5,7 @@
  *	head_casts.c	messages to launchers
  *	head_output.c	output that launchers send
  *	head_idle.c	the end of launchers that nobody uses
+ *	head_limits.c	what ends runs early, and what does not end
  *	head_start.c	how it comes to be
  *	head_base.c	questions of them all
  *
@@ -62,6 +63,8 @@ struct conn *head_of_serial(uint64_t serial);
 /* NULL: no memory, and fd is closed. */
 struct conn *head_add_conn(int fd, enum conn_kind kind);
 const char *head_node_name(void *arg, uint32_t node);
+/* A line for a client, or if it is NULL for the log. */
+void head_say_line(void *client, const char *line);
 /* A line for a client's stderr; c NULL: nobody. */
 __attribute__((format(printf, 2, 3))) void head_say(struct conn *c,
 						    const char *fmt, ...);
@@ -108,6 +111,14 @@ void head_expire_strangers(void);
 int head_idle_wait(int wait);
 /* After LauncherIdle without a run no other one begins. */
 void head_expire_idle(void);
+/* ----------------------------------------------------------- head_limits.c --- */
+
+/* End runs that are to end when a task fails, or some time after the first one. */
+void head_end_early(void);
+/* Time has passed.  It is to be said anew after so many ms at most, where it was to be
+ * so many; -1: when there is an event. */
+void head_expire_limits(void);
+int head_limits_wait(int wait);
 
 /* ------------------------------------------------------------ head_start.c --- */
 

@@ -41,6 +41,7 @@ void launcher_run_drop(struct launched *run)
 	relay_destroy(run->relay);
 	run_what_free(&run->what);
 	run_start_free(&run->start);
+	free(run->form.counts);
 	free(run->msg);
 	free(run);
 }

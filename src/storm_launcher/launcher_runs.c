@@ -10,6 +10,7 @@
 
 #include "launcher_private.h"
 #include "relay.h"
+#include "run_names.h"
 
 /* The descriptors of a task: fd[], of which theirs[] are to be closed here, and
  * what the launcher reads.  False: none are left. */
@@ -115,6 +116,9 @@ void launcher_begin(struct storm_in *in, uint8_t *msg)
 		.nth = run_place(&run->start.nodes, launcher.self),
 		.name = launcher.name,
 		.step = launcher.step,
+		.counts = run_counts_text(
+			run->start.rank,
+			(uint32_t) storm_idset_size(&run->start.nodes)),
 	};
 	if (run->form.nth == UINT32_MAX) {
 		launcher_run_drop(run);

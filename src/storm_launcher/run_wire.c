@@ -115,11 +115,23 @@ void run_what_free(struct run_what *w)
 	w->argv = w->env = NULL;
 }
 
+size_t run_ask_len(const struct run_ask *a)
+{
+	return 4 + 5 * 4 + 1 + 4 + strlen(a->with) + 1 + 4 +
+	       strlen(a->without) + 1;
+}
+
 void run_ask_put(struct storm_out *o, const struct run_ask *a)
 {
 	storm_put32(o, RUN_VERSION);
 	storm_put32(o, a->nodes);
 	storm_put32(o, a->tasks);
+	storm_put32(o, a->cpus);
+	storm_put32(o, a->limit);
+	storm_put32(o, a->wait);
+	storm_put8(o, a->kill);
+	run_put_text(o, a->with);
+	run_put_text(o, a->without);
 }
 
 bool run_ask_get(struct storm_in *i, struct run_ask *a)
@@ -128,6 +140,12 @@ bool run_ask_get(struct storm_in *i, struct run_ask *a)
 
 	a->nodes = storm_get32(i);
 	a->tasks = storm_get32(i);
+	a->cpus = storm_get32(i);
+	a->limit = storm_get32(i);
+	a->wait = storm_get32(i);
+	a->kill = storm_get8(i);
+	a->with = run_get_text(i);
+	a->without = run_get_text(i);
 	return ours && !i->bad;
 }
 
@@ -147,8 +165,8 @@ static uint32_t run_alike(const uint32_t *rank, uint32_t nodes, uint32_t k)
 size_t run_start_len(const struct run_start *s)
 {
 	uint32_t nodes = (uint32_t) storm_idset_size(&s->nodes);
-	size_t n = 8 + 4 + 4 + 4 + storm_set_len(&s->nodes) + 4 +
-		   STORM_ADDR_LEN + 2 + RUN_LIFE;
+	size_t n = 8 + 4 + 4 + 4 + 4 + 4 + strlen(s->names) + 1 +
+		   storm_set_len(&s->nodes) + 4 + STORM_ADDR_LEN + 2 + RUN_LIFE;
 
 	for (uint32_t k = 0; k < nodes; k += run_alike(s->rank, nodes, k))
 		n += 4 + 4;
@@ -163,6 +181,8 @@ void run_start_put(struct storm_out *o, const struct run_start *s)
 	storm_put32(o, s->first);
 	storm_put32(o, s->tasks);
 	storm_put32(o, s->floor);
+	storm_put32(o, s->cpus);
+	run_put_text(o, s->names);
 	storm_put_set(o, &s->nodes);
 	for (uint32_t k = 0; k < nodes; k += n) {
 		n = run_alike(s->rank, nodes, k);
@@ -206,6 +226,8 @@ bool run_start_get(struct storm_in *i, struct run_start *s)
 	s->first = storm_get32(i);
 	s->tasks = storm_get32(i);
 	s->floor = storm_get32(i);
+	s->cpus = storm_get32(i);
+	s->names = run_get_text(i);
 	storm_get_set(i, &s->nodes, STORM_NODES_MAX - 1);
 	s->rank = run_get_layout(i, (uint32_t) storm_idset_size(&s->nodes),
 				 s->tasks);
@@ -397,6 +419,11 @@ int run_code_status(uint32_t code)
 	if (cause == RUN_SIGNALED)
 		return 128 + (value & 0x7f);
 	return value & 0xff;
+}
+
+bool run_code_is_signal(uint32_t code)
+{
+	return code >> CODE_SHIFT == RUN_SIGNALED;
 }
 
 /* ----------------------------------------------------------------- frames --- */

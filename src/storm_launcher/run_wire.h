@@ -13,7 +13,7 @@
 #include "src/libstorm/wire/wire.h"
 
 /* Client, head and launchers must have the same. */
-#define RUN_VERSION 1
+#define RUN_VERSION 2
 #define RUN_FRAME_HEADER 5
 #define RUN_FRAME_MAX (4u << 20) /* bytes of a body */
 #define RUN_LIMITS 16		 /* resource limits, RLIMIT_CPU and on */
@@ -72,14 +72,20 @@ void run_what_put(struct storm_out *o, const struct run_what *w);
 bool run_what_get(struct storm_in *i, struct run_what *w);
 void run_what_free(struct run_what *w);
 
-/* A client's wish.  0: not given. */
+/* A client's wish, before its run_what.  0, or "": not given. */
 struct run_ask {
 	uint32_t nodes, tasks;
+	uint32_t cpus;	     /* of each task */
+	uint32_t limit;	     /* s: then it is ended */
+	uint32_t wait;	     /* s after its first task's end: likewise */
+	bool kill;	     /* a task that fails ends it */
+	const char *with;    /* a list of nodes that it has in any case */
+	const char *without; /* and of those that it does not have */
 };
-#define RUN_ASK_LEN 12 /* before the run_what */
 
+size_t run_ask_len(const struct run_ask *a);
 void run_ask_put(struct storm_out *o, const struct run_ask *a);
-/* False: it has another version, or is malformed. */
+/* False: it has another version, or is malformed.  Lists are the buffer's. */
 bool run_ask_get(struct storm_in *i, struct run_ask *a);
 
 /* What launchers of a run are told before its run_what. */
@@ -87,7 +93,9 @@ struct run_start {
 	uint64_t number;
 	uint32_t first; /* id of rank 0; that of rank 1 is the next one */
 	uint32_t tasks;
-	uint32_t floor; /* ids below are of runs that are over */
+	uint32_t floor;	   /* ids below are of runs that are over */
+	uint32_t cpus;	   /* that were asked for, for each task; or 0 */
+	const char *names; /* the nodes, as a list; the buffer's */
 	struct storm_idset nodes;
 	const uint32_t *rank; /* run_layout()'s, for these nodes */
 	uint32_t local;	      /* the node that has the client's descriptors */
@@ -154,6 +162,8 @@ uint32_t run_code(enum run_cause cause, int value);
 bool run_code_read(uint32_t code, enum run_cause *cause, int *value);
 /* The exit status of a task, as srun has it. */
 int run_code_status(uint32_t code);
+/* Has a signal ended it? */
+bool run_code_is_signal(uint32_t code);
 
 void run_frame_head(uint8_t out[static RUN_FRAME_HEADER], enum run_kind kind,
 		    size_t body);

@@ -41,6 +41,8 @@ static void runs_free(struct user_run *run)
 	storm_idset_clear(&run->done);
 	storm_idset_clear(&run->freed);
 	storm_idset_clear(&run->lost);
+	storm_idset_clear(&run->with);
+	storm_idset_clear(&run->never);
 	free(run->rank);
 	free(run);
 }
@@ -100,90 +102,126 @@ bool runs_cpus_read(const char *text, uint32_t nodes, uint32_t *cpus)
 
 /* ------------------------------------------------------------- where it runs --- */
 
-static int runs_by_cpus(const void *a, const void *b)
+static int runs_by_room(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
 
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* What a node must have to be among those with the most; *ties: how many of those
- * that have just this. */
-static bool runs_least(const uint32_t *have, uint32_t nodes, uint32_t want,
-		       uint32_t *least, uint32_t *ties)
+/* How many of its tasks each node can have, by the CPUs that it has. */
+static uint32_t *runs_room(const struct runs *r, const struct user_run *run,
+			   const uint32_t *have)
 {
-	uint32_t *sorted = malloc(nodes * sizeof(*sorted));
+	uint32_t *room = calloc(r->nodes, sizeof(*room));
+
+	for (uint32_t n = 0; room && n < r->nodes; n++)
+		if (!storm_idset_has(&r->lost, n) &&
+		    !storm_idset_has(&run->never, n))
+			room[n] = have[n] / run->cpus;
+	return room;
+}
+
+/* The nodes that it may choose, beside those that it has in any case. */
+static uint32_t runs_choices(const struct user_run *run)
+{
+	return run->want_nodes - (uint32_t) storm_idset_size(&run->with);
+}
+
+/* The room that a node has to have to be among those with the most; *ties: how many of
+ * those that have just this. */
+static bool runs_least(const struct runs *r, const struct user_run *run,
+		       const uint32_t *room, uint32_t *least, uint32_t *ties)
+{
+	uint32_t *sorted = malloc(r->nodes * sizeof(*sorted));
+	uint32_t want = runs_choices(run), count = 0;
 
 	if (!sorted)
 		return false;
-	memcpy(sorted, have, nodes * sizeof(*sorted));
-	qsort(sorted, nodes, sizeof(*sorted), runs_by_cpus);
-	*least = sorted[want - 1];
+	for (uint32_t n = 0; n < r->nodes; n++)
+		if (!storm_idset_has(&run->with, n))
+			sorted[count++] = room[n];
+	qsort(sorted, count, sizeof(*sorted), runs_by_room);
+	*least = want ? sorted[want - 1] : UINT32_MAX;
 	for (*ties = 0; *ties < want && sorted[want - 1 - *ties] == *least;)
 		++*ties;
 	free(sorted);
 	return true;
 }
 
-/* Take nodes with so many CPUs, as they follow each other.  How many CPUs they have;
- * 0: there are too few nodes. */
+/* Take nodes with so much room, as they follow each other.  How many tasks they can
+ * have; 0: there are too few nodes. */
 static uint64_t runs_choose(const struct runs *r, const struct user_run *run,
-			    const uint32_t *have, uint32_t least, uint32_t ties,
+			    const uint32_t *room, uint32_t least, uint32_t ties,
 			    struct storm_idset *out)
 {
-	uint32_t chosen = 0;
+	uint32_t chosen = 0, want = runs_choices(run);
 	uint64_t sum = 0;
 
-	for (uint32_t n = 0; n < r->nodes && chosen < run->want_nodes; n++) {
-		if (have[n] < least || (have[n] == least && !ties) ||
-		    storm_idset_has(&r->lost, n))
+	for (uint32_t n = 0; n < r->nodes; n++) {
+		bool with = storm_idset_has(&run->with, n);
+
+		if (!room[n] && with)
+			return 0;
+		if (!with && (chosen == want || room[n] < least ||
+			      (room[n] == least && !ties)))
 			continue;
-		ties -= have[n] == least;
+		ties -= !with && room[n] == least;
 		if (storm_idset_add(out, n, n))
 			return 0;
-		chosen++;
-		sum += have[n];
+		chosen += !with;
+		sum += room[n];
 	}
-	return chosen == run->want_nodes ? sum : 0;
+	return chosen == want ? sum : 0;
 }
 
-static uint32_t *runs_layout(const struct user_run *run, const uint32_t *have,
+static uint32_t *runs_layout(const struct user_run *run, const uint32_t *room,
 			     const struct storm_idset *nodes)
 {
-	uint32_t *cpus, n = 0, *rank;
+	uint32_t *here, n = 0, *rank;
 
-	cpus = run->want_nodes ? malloc(run->want_nodes * sizeof(*cpus)) : NULL;
-	if (!cpus)
+	here = run->want_nodes ? malloc(run->want_nodes * sizeof(*here)) : NULL;
+	if (!here)
 		return NULL;
 	for (uint32_t k = 0; k < nodes->count; k++)
 		for (uint32_t i = nodes->r[k].first; i <= nodes->r[k].last; i++)
-			cpus[n++] = have[i];
-	rank = run_layout(cpus, n, run->tasks);
-	free(cpus);
+			here[n++] = room[i];
+	rank = run_layout(here, n, run->tasks);
+	free(here);
 	return rank;
 }
 
-/* Nodes for it, of what `have` says of each: the first ones, or if these have too few
- * CPUs those with the most.  NULL: there are too few. */
-static uint32_t *runs_place(const struct runs *r, const struct user_run *run,
-			    const uint32_t *have, struct storm_idset *out)
+/* The first nodes, or if these have too little room those with the most. */
+static uint32_t *runs_place_by(const struct runs *r, const struct user_run *run,
+			       const uint32_t *room, struct storm_idset *out)
 {
 	uint32_t least, ties;
 
-	if (runs_choose(r, run, have, 1, r->nodes, out) >= run->tasks)
-		return runs_layout(run, have, out);
+	if (runs_choose(r, run, room, 1, r->nodes, out) >= run->tasks)
+		return runs_layout(run, room, out);
 	storm_idset_clear(out);
-	if (!runs_least(have, r->nodes, run->want_nodes, &least, &ties) ||
-	    !least)
+	if (!runs_least(r, run, room, &least, &ties) || !least)
 		return NULL;
-	if (runs_choose(r, run, have, least, ties, out) >= run->tasks)
-		return runs_layout(run, have, out);
+	if (runs_choose(r, run, room, least, ties, out) >= run->tasks)
+		return runs_layout(run, room, out);
 	return NULL;
 }
 
-static uint32_t run_tasks_on(const struct user_run *run, uint32_t nth)
+/* Nodes for it, of the CPUs that each has.  NULL: there are too few. */
+static uint32_t *runs_place(const struct runs *r, const struct user_run *run,
+			    const uint32_t *have, struct storm_idset *out)
 {
-	return run->rank[nth + 1] - run->rank[nth];
+	uint32_t *room = runs_room(r, run, have), *rank = NULL;
+
+	if (room)
+		rank = runs_place_by(r, run, room, out);
+	free(room);
+	return rank;
+}
+
+static uint32_t run_cpus_on(const struct user_run *run, uint32_t nth)
+{
+	return (run->rank[nth + 1] - run->rank[nth]) * run->cpus;
 }
 
 /* Take its CPUs from the nodes, or give those of one back. */
@@ -194,7 +232,7 @@ static void runs_take(struct runs *r, const struct user_run *run)
 	for (uint32_t k = 0; k < run->nodes.count; k++)
 		for (uint32_t n = run->nodes.r[k].first;
 		     n <= run->nodes.r[k].last; n++)
-			r->free[n] -= run_tasks_on(run, nth++);
+			r->free[n] -= run_cpus_on(run, nth++);
 }
 
 static void runs_give_node(struct runs *r, struct user_run *run, uint32_t node,
@@ -204,7 +242,7 @@ static void runs_give_node(struct runs *r, struct user_run *run, uint32_t node,
 		return;
 	/* without memory the end of the run gives it back */
 	if (!storm_idset_add(&run->freed, node, node))
-		r->free[node] += run_tasks_on(run, nth);
+		r->free[node] += run_cpus_on(run, nth);
 }
 
 static bool runs_node_done(const struct user_run *run, uint32_t nth)
@@ -236,6 +274,24 @@ static uint64_t runs_cpus_all(const struct runs *r)
 	return n;
 }
 
+/* Why the job can never have it. */
+static void runs_say_never(const struct runs *r, const struct user_run *run,
+			   char *why, size_t size)
+{
+	char cpus[40] = "", never[40] = "";
+	uint32_t left = (uint32_t) storm_idset_size(&run->never);
+
+	if (run->cpus > 1)
+		snprintf(cpus, sizeof(cpus), " with %u CPUs each", run->cpus);
+	if (left)
+		snprintf(never, sizeof(never), ", %u of them excluded", left);
+	snprintf(
+		why, size,
+		"%u tasks%s on %u nodes are asked for, the job has %llu CPUs on %u nodes%s",
+		run->tasks, cpus, run->want_nodes,
+		(unsigned long long) runs_cpus_all(r), r->nodes, never);
+}
+
 /* False: it can never begin. */
 static bool runs_can_ever(const struct runs *r, const struct user_run *run,
 			  char *why, size_t size)
@@ -252,41 +308,55 @@ static bool runs_can_ever(const struct runs *r, const struct user_run *run,
 	storm_idset_clear(&nodes);
 	free(rank);
 	if (!rank)
-		snprintf(
-			why, size,
-			"%u tasks on %u nodes are asked for, the job has %llu CPUs on %u nodes",
-			run->tasks, run->want_nodes,
-			(unsigned long long) runs_cpus_all(r), r->nodes);
+		runs_say_never(r, run, why, size);
 	return rank != NULL;
 }
 
-struct user_run *runs_add(struct runs *r, uint32_t nodes, uint32_t tasks,
-			  void *client, char *why, size_t size)
+/* Numbers that are not given follow from the others.  False: they do not agree. */
+static bool runs_numbers(const struct runs *r, const struct run_want *want,
+			 struct user_run *run, char *why, size_t size)
 {
-	struct user_run *run;
+	uint32_t with = (uint32_t) storm_idset_size(&want->with);
+	uint32_t may = r->nodes - (uint32_t) storm_idset_size(&want->never);
+	uint32_t nodes = want->nodes, tasks = want->tasks;
 
-	*why = '\0';
 	if (!tasks)
-		tasks = nodes ? nodes : r->nodes;
+		tasks = nodes ? nodes : may;
 	if (!nodes)
-		nodes = (uint32_t) storm_min(r->nodes, tasks);
-	if (tasks < nodes) {
+		nodes = (uint32_t) storm_min(may, tasks);
+	if (!nodes)
+		snprintf(why, size, "all nodes of the job are excluded");
+	else if (tasks < nodes)
 		snprintf(
 			why, size,
 			"%u tasks cannot be on %u nodes: each has one at least",
 			tasks, nodes);
-		return NULL;
-	}
-	run = calloc(1, sizeof(*run));
-	if (!run)
-		return NULL;
+	else if (nodes < with)
+		snprintf(why, size, "%u nodes are asked for, and %u are named",
+			 nodes, with);
 	run->want_nodes = nodes;
 	run->tasks = tasks;
-	run->client = client;
-	if (!runs_can_ever(r, run, why, size)) {
-		free(run);
+	run->asked_cpus = want->cpus;
+	run->cpus = want->cpus ? want->cpus : 1;
+	return !*why;
+}
+
+struct user_run *runs_add(struct runs *r, const struct run_want *want,
+			  void *client, char *why, size_t size)
+{
+	struct user_run *run = calloc(1, sizeof(*run));
+
+	*why = '\0';
+	if (!run)
+		return NULL;
+	if (storm_idset_union(&run->with, &want->with) ||
+	    storm_idset_union(&run->never, &want->never) ||
+	    !runs_numbers(r, want, run, why, size) ||
+	    !runs_can_ever(r, run, why, size)) {
+		runs_free(run);
 		return NULL;
 	}
+	run->client = client;
 	run->number = ++r->number;
 	*r->tail = run;
 	r->tail = &run->next;
@@ -504,12 +574,25 @@ uint32_t runs_floor(const struct runs *r)
 	return floor;
 }
 
+bool run_has_failed(const struct user_run *run)
+{
+	const struct run_ended *e = run->ended;
+
+	while (e && !e->code)
+		e = e->next;
+	return e != NULL;
+}
+
 int run_status(const struct user_run *run)
 {
-	int status = run->status;
+	int status = run->status, sig = 0;
 
-	for (const struct run_ended *e = run->ended; e; e = e->next)
-		if (run_code_status(e->code) > status)
-			status = run_code_status(e->code);
-	return status;
+	for (const struct run_ended *e = run->ended; e; e = e->next) {
+		int one = run_code_status(e->code);
+
+		if (run_code_is_signal(e->code))
+			sig = (int) storm_max((uint64_t) sig, (uint64_t) one);
+		status = one > status ? one : status;
+	}
+	return sig ? sig : status;
 }

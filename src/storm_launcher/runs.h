@@ -26,12 +26,21 @@ struct run_ended {
 	struct storm_idset tasks; /* ranks */
 };
 
+/* What a run asks for.  Numbers 0: not given. */
+struct run_want {
+	uint32_t nodes, tasks;
+	uint32_t cpus;		  /* of each task */
+	struct storm_idset with;  /* nodes that it has in any case */
+	struct storm_idset never; /* and those that it does not have */
+};
+
 struct user_run {
 	struct user_run *next;
 	uint64_t number; /* 1, 2, 3, ... of this head */
 	enum run_state state;
 	void *client; /* the head's; NULL: it is gone */
-	uint32_t want_nodes, tasks;
+	uint32_t want_nodes, tasks, cpus;
+	struct storm_idset with, never; /* nodes */
 	/* once it runs */
 	uint32_t first; /* id of rank 0 */
 	struct storm_idset nodes;
@@ -43,10 +52,16 @@ struct user_run {
 	bool kill;   /* its tasks are to be killed; the head has not yet */
 	bool killed; /* it has been decided already */
 	int status;  /* beside the tasks' own codes: at least this */
-	/* the head's: ns since its tasks were sent SIGKILL, or 0; those left were
-	 * named */
+	uint32_t asked_cpus; /* of each task; 0: not given */
+	/* the head's (head_limits.c): ns since its tasks were sent SIGKILL, or 0;
+	 * those left were named */
 	uint64_t dying;
 	bool named;
+	bool kill_bad; /* a task that fails ends it */
+	uint32_t wait; /* s after the first task's end it is ended; 0: never */
+	/* ns that are left, or 0: of its time, of wait, until SIGKILL */
+	uint64_t limit, waits, grace;
+	bool ends; /* it is ended early */
 };
 
 struct runs {
@@ -67,10 +82,10 @@ void runs_fini(struct runs *r);
  * them. */
 bool runs_cpus_read(const char *text, uint32_t nodes, uint32_t *cpus);
 
-/* A run that waits.  tasks 0: one for each node; nodes 0: all, but no more than
- * tasks.  NULL: it can never begin here, and why says it; an empty why: there is no
- * memory. */
-struct user_run *runs_add(struct runs *r, uint32_t nodes, uint32_t tasks,
+/* A run that waits.  Without a number of tasks it has one for each node; without one of
+ * nodes all that it may have, but no more than tasks.  NULL: it can never begin here, and
+ * why says it; an empty why: there is no memory. */
+struct user_run *runs_add(struct runs *r, const struct run_want *want,
 			  void *client, char *why, size_t size);
 
 /* The oldest that waits, if it can begin: it has its nodes and ids.  NULL: none
@@ -102,7 +117,9 @@ void runs_drop(struct runs *r, struct user_run *run);
 /* All ids below are of runs that are over. */
 uint32_t runs_floor(const struct runs *r);
 
-/* The highest of its tasks' exit statuses. */
+/* Has a task of it not ended well? */
+bool run_has_failed(const struct user_run *run);
+/* The highest of its tasks' exit statuses; those by signals count more, as with srun. */
 int run_status(const struct user_run *run);
 
 /*
@@ -113,6 +130,9 @@ int run_status(const struct user_run *run);
 void run_tell(const struct user_run *run, const char *program, const char *cwd,
 	      const char *(*name)(void *arg, uint32_t node),
 	      void (*say)(void *arg, const char *line), void *arg);
+/* Likewise, which tasks have ended, and which have not. */
+void run_tell_tasks(const struct user_run *run,
+		    void (*say)(void *arg, const char *line), void *arg);
 /* Likewise, which tasks have not ended so many seconds after they were killed. */
 void run_tell_left(const struct user_run *run, unsigned int seconds,
 		   const char *(*name)(void *arg, uint32_t node),

@@ -114,6 +114,32 @@ void run_tell(const struct user_run *run, const char *program, const char *cwd,
 	}
 }
 
+/* As srun(1) has it. */
+static void run_tell_state(const struct storm_idset *ranks, const char *state,
+			   void (*say)(void *arg, const char *line), void *arg)
+{
+	struct run_line l = { .len = 0 };
+
+	if (!ranks->count)
+		return;
+	run_line_tasks(&l, ranks);
+	run_line_add(&l, ": %s", state);
+	say(arg, l.text);
+}
+
+void run_tell_tasks(const struct user_run *run,
+		    void (*say)(void *arg, const char *line), void *arg)
+{
+	struct storm_range r = { 0, run->tasks - 1 };
+	const struct storm_idset all = { &r, 1, 1 };
+	struct storm_idset left = { 0 };
+
+	if (!storm_idset_minus(&all, &run->done, &left))
+		run_tell_state(&left, "running", say, arg);
+	run_tell_state(&run->done, "exited", say, arg);
+	storm_idset_clear(&left);
+}
+
 void run_tell_left(const struct user_run *run, unsigned int seconds,
 		   const char *(*name)(void *arg, uint32_t node),
 		   void (*say)(void *arg, const char *line), void *arg)

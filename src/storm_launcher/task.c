@@ -29,16 +29,29 @@
 
 /* Names of the client's step, or of none, that would be wrong in a task. */
 static const char *const task_not_given[] = {
-	"SLURM_PROCID",		"SLURM_LOCALID",
-	"SLURM_NODEID",		"SLURM_NTASKS",
-	"SLURM_NPROCS",		"SLURM_NNODES",
-	"SLURM_GTIDS",		"SLURM_TASK_PID",
-	"SLURM_STEP_ID",	"SLURM_STEPID",
-	"SLURM_STEP_NODELIST",	"SLURM_STEP_NUM_NODES",
-	"SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE",
-	"SLURMD_NODENAME",	"SLURM_TASKS_PER_NODE",
-	"SLURM_CPU_BIND",	"SLURM_CPU_BIND_LIST",
-	"SLURM_CPU_BIND_TYPE",	"SLURM_CPU_BIND_VERBOSE",
+	"SLURM_PROCID",
+	"SLURM_LOCALID",
+	"SLURM_NODEID",
+	"SLURM_NTASKS",
+	"SLURM_NPROCS",
+	"SLURM_NNODES",
+	"SLURM_GTIDS",
+	"SLURM_TASK_PID",
+	"SLURM_STEP_ID",
+	"SLURM_STEPID",
+	"SLURM_STEP_NODELIST",
+	"SLURM_STEP_NUM_NODES",
+	"SLURM_STEP_NUM_TASKS",
+	"SLURM_STEP_TASKS_PER_NODE",
+	"SLURMD_NODENAME",
+	"SLURM_TASKS_PER_NODE",
+	"SLURM_CPU_BIND",
+	"SLURM_CPU_BIND_LIST",
+	"SLURM_CPU_BIND_TYPE",
+	"SLURM_CPU_BIND_VERBOSE",
+	"SLURM_UMASK",
+	"SLURM_DISTRIBUTION",
+	"SLURM_STEP_LAUNCHER_PORT",
 };
 
 /* Begins of names by which a client in a step of srun's reaches that step. */
@@ -48,6 +61,7 @@ static const char *const task_no_begins[] = {
 	"SLURM_PMI",
 	"SLURM_SRUN_COMM_",
 	"SLURM_LAUNCH_NODE_IPADDR",
+	"STORM_CONTEXT",
 };
 
 /* slurmstepd makes them for its node, and the keeper lets none of others through: those
@@ -135,6 +149,7 @@ static void task_vars_all(struct task_vars *v, const struct task_form *f,
 	const struct run_start *s = f->start;
 	uint32_t nodes = (uint32_t) storm_idset_size(&s->nodes);
 	uint32_t first = s->rank[f->nth];
+	const char *counts = f->counts ? f->counts : "";
 	char ranks[8192] = "";
 
 	task_ranks(ranks, sizeof(ranks), first, s->rank[f->nth + 1] - first);
@@ -149,6 +164,12 @@ static void task_vars_all(struct task_vars *v, const struct task_form *f,
 	task_var(v, "SLURM_STEP_NUM_TASKS=%u", s->tasks);
 	task_var(v, "SLURM_STEP_NUM_NODES=%u", nodes);
 	task_var(v, "SLURM_GTIDS=%s", ranks);
+	if (s->cpus)
+		task_var(v, "SLURM_CPUS_PER_TASK=%u", s->cpus);
+	task_var(v, "SLURM_UMASK=%04o", f->what->umask);
+	task_var(v, "SLURM_STEP_NODELIST=%s", s->names);
+	task_var(v, "SLURM_STEP_TASKS_PER_NODE=%s", counts);
+	task_var(v, "SLURM_TASKS_PER_NODE=%s", counts);
 	task_var(v, "SLURM_STEP_ID=%s", f->step);
 	task_var(v, "SLURM_STEPID=%s", f->step);
 	task_var(v, "SLURMD_NODENAME=%s", f->name);
@@ -180,7 +201,9 @@ char **task_env(const struct task_form *f, uint32_t local)
 			v.env[v.count++] = value - strlen(task_of_node[i]) - 1;
 	}
 	for (uint32_t k = 0; k < given; k++)
-		if (task_keeps(f->what->env[k], slurm_gpus))
+		if (task_keeps(f->what->env[k], slurm_gpus) &&
+		    !(f->start->cpus &&
+		      !strncmp(f->what->env[k], "SLURM_CPUS_PER_TASK=", 20)))
 			v.env[v.count++] = f->what->env[k];
 	v.env[v.count] = NULL;
 	return v.env;

@@ -25,6 +25,7 @@ struct task_form {
 	uint32_t node, nth; /* of the domain; of the run's nodes */
 	const char *name;   /* the node's */
 	const char *step;   /* SLURM_STEP_ID of the launchers */
+	char *counts;	    /* run_counts_text() of all nodes */
 };
 
 /* The environment of task number `local` here: the client's, but for what is said of

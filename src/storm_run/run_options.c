@@ -7,23 +7,33 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "run_options.h"
 #include "storm_config.h"
 
 static const char usage[] =
 	"Usage: storm run [OPTIONS] PROGRAM [ARGUMENTS]\n"
-	"Start tasks in this job by launchers that stay on its nodes.  The first storm run\n"
-	"of a job starts them.\n"
+	"Start tasks in this job by launchers that stay on its nodes.  The first one of a\n"
+	"job starts them.\n"
 	"\n"
-	"  -N, --nodes=N   on so many nodes [one for each task, at most all]\n"
-	"  -n, --ntasks=N  so many tasks [one for each node]\n"
-	"      --stop      end the launchers, and what they run\n"
-	"  -V, --version   print the version\n"
-	"  -h, --help      print this summary\n"
+	"  -N, --nodes=N            on so many nodes [one for each task, at most all]\n"
+	"  -n, --ntasks=N           so many tasks [one for each node]\n"
+	"  -c, --cpus-per-task=N    CPUs that each of them takes [1]\n"
+	"  -w, --nodelist=LIST      on these nodes, and maybe others\n"
+	"  -x, --exclude=LIST       not on these\n"
+	"  -D, --chdir=PATH         the tasks' directory\n"
+	"  -t, --time=TIME          end it then: minutes, or [days-][hours:]min:sec\n"
+	"  -K, --kill-on-bad-exit   end it when a task fails; =0: do not\n"
+	"  -W, --wait=SECONDS       end it so long after its first task has ended\n"
+	"      --stop               end the launchers, and what they run\n"
+	"  -V, --version            print the version\n"
+	"  -h, --help               print this summary\n"
 	"\n"
-	"Exit status: the highest one of the tasks; 128 and more: a signal.  1 also if the\n"
-	"run was lost or refused, 2 if the command line is wrong.\n";
+	"Exit status: the highest one of the tasks; 128 and more: a signal.  1 also if\n"
+	"the run was lost or refused, 2 if the command line is wrong.\n";
+
 __attribute__((format(printf, 1, 2))) void run_say(const char *fmt, ...)
 {
 	va_list ap;
@@ -34,6 +44,8 @@ __attribute__((format(printf, 1, 2))) void run_say(const char *fmt, ...)
 	va_end(ap);
 	fputc('\n', stderr);
 }
+
+/* -------------------------------------------------------------------- values --- */
 
 /* As srun has them: the options' values are numbers from 1. */
 static bool run_number(const char *text, const char *what, uint32_t *out)
@@ -49,24 +61,172 @@ static bool run_number(const char *text, const char *what, uint32_t *out)
 	return false;
 }
 
+/* Like that, and 0 is one. */
+static bool run_number_or_none(const char *text, const char *what,
+			       uint32_t *out)
+{
+	*out = 0;
+	return !strcmp(text, "0") || run_number(text, what, out);
+}
+
+/* Numbers with colons between them, up to three; how many, or 0. */
+static int run_time_fields(const char *text, unsigned long (*out)[3])
+{
+	int n = 0;
+	char *end;
+
+	do {
+		if (n == 3 || *text < '0' || *text > '9' ||
+		    strspn(text, "0123456789") > 8)
+			return 0;
+		(*out)[n++] = strtoul(text, &end, 10);
+		text = end + 1;
+	} while (*end == ':');
+	return *end ? 0 : n;
+}
+
+/* As srun reads it: M, M:S, H:M:S, D-H, D-H:M or D-H:M:S.  0: no limit. */
+static bool run_time(const char *text, uint32_t *out)
+{
+	static const unsigned long by[] = { 60 * 60, 60, 1 };
+	const char *dash = strchr(text, '-');
+	unsigned long part[3] = { 0 }, days = 0, sum = 0;
+	int n, from;
+
+	*out = 0;
+	if (!strcasecmp(text, "infinite") || !strcasecmp(text, "unlimited") ||
+	    !strcmp(text, "-1"))
+		return true;
+	if (dash && dash > text &&
+	    strspn(text, "0123456789") == (size_t) (dash - text) &&
+	    dash - text <= 4)
+		days = strtoul(text, NULL, 10);
+	else if (dash)
+		dash = "-";
+	n = run_time_fields(dash ? dash + 1 : text, &part);
+	/* the first of them is hours, but without days one or two begin with minutes */
+	from = !dash && n < 3;
+	for (int k = 0; k < n; k++)
+		sum += part[k] * by[from + k];
+	sum += days * 24 * 60 * 60;
+	if (n && sum < UINT32_MAX) {
+		*out = (uint32_t) sum;
+		return true;
+	}
+	run_say("\"%s\" is no time", text);
+	return false;
+}
+
+static bool run_yes_or_no(const char *text, bool *out)
+{
+	if (text && strcmp(text, "0") && strcmp(text, "1")) {
+		run_say("\"%s\" is neither 0 nor 1", text);
+		return false;
+	}
+	*out = !text || *text == '1';
+	return true;
+}
+
+/* -------------------------------------------------------------------- options --- */
+
+enum { STOP = 256, NOT_YET };
+
+static const struct option run_options_known[] = {
+	{ "nodes", required_argument, NULL, 'N' },
+	{ "ntasks", required_argument, NULL, 'n' },
+	{ "cpus-per-task", required_argument, NULL, 'c' },
+	{ "nodelist", required_argument, NULL, 'w' },
+	{ "exclude", required_argument, NULL, 'x' },
+	{ "chdir", required_argument, NULL, 'D' },
+	{ "time", required_argument, NULL, 't' },
+	{ "kill-on-bad-exit", optional_argument, NULL, 'K' },
+	{ "wait", required_argument, NULL, 'W' },
+	{ "stop", no_argument, NULL, STOP },
+	{ "version", no_argument, NULL, 'V' },
+	{ "help", no_argument, NULL, 'h' },
+	/* srun's, that are missed most */
+	{ "cpu-bind", optional_argument, NULL, NOT_YET },
+	{ "gpus-per-task", optional_argument, NULL, NOT_YET },
+	{ "mpi", optional_argument, NULL, NOT_YET },
+	{ "multi-prog", no_argument, NULL, NOT_YET },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* Variables that stand for options, as with srun. */
+static const struct {
+	const char *name;
+	int option;
+} run_variables[] = {
+	{ "SRUN_CPUS_PER_TASK", 'c' },	{ "SLURM_REMOTE_CWD", 'D' },
+	{ "SLURM_WORKING_DIR", 'D' },	{ "SLURM_TIMELIMIT", 't' },
+	{ "SLURM_KILL_BAD_EXIT", 'K' }, { "SLURM_WAIT", 'W' },
+};
+
+/* False: it was said why. */
+static bool run_set(int option, const char *value, struct run_options *o)
+{
+	switch (option) {
+	case 'N':
+		return run_number(value, "nodes", &o->ask.nodes);
+	case 'n':
+		return run_number(value, "tasks", &o->ask.tasks);
+	case 'c':
+		return run_number(value, "CPUs", &o->ask.cpus);
+	case 'w':
+		o->ask.with = value;
+		return true;
+	case 'x':
+		o->ask.without = value;
+		return true;
+	case 'D':
+		o->cwd = value;
+		return true;
+	case 't':
+		return run_time(value, &o->ask.limit);
+	case 'K':
+		return run_yes_or_no(value, &o->ask.kill);
+	case 'W':
+		return run_number_or_none(value, "seconds", &o->ask.wait);
+	case STOP:
+		o->stop = true;
+		return true;
+	default: /* getopt_long(3) has said it */
+		return false;
+	}
+}
+
+static bool run_set_by_variables(struct run_options *o)
+{
+	for (size_t k = 0; k < sizeof(run_variables) / sizeof(*run_variables);
+	     k++) {
+		const char *value = getenv(run_variables[k].name);
+
+		if (value && *value &&
+		    !run_set(run_variables[k].option, value, o))
+			return false;
+	}
+	return true;
+}
+
+/* As srun, which warns: each node of a run has a task. */
+static void run_fit_nodes(struct run_ask *ask)
+{
+	if (!ask->tasks || ask->nodes <= ask->tasks)
+		return;
+	run_say("Warning: can't run %u processes on %u nodes, setting nnodes to %u",
+		ask->tasks, ask->nodes, ask->tasks);
+	ask->nodes = ask->tasks;
+}
+
 int run_parse(int argc, char **argv, struct run_options *o)
 {
-	enum { STOP = 256 };
-	static const struct option options[] = {
-		{ "nodes", required_argument, NULL, 'N' },
-		{ "ntasks", required_argument, NULL, 'n' },
-		{ "stop", no_argument, NULL, STOP },
-		{ "version", no_argument, NULL, 'V' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int c;
+	int c, at = 0;
 
-	while ((c = getopt_long(argc, argv, "+N:n:Vh", options, NULL)) >= 0) {
-		if (c == 'N' && run_number(optarg, "nodes", &o->ask.nodes))
-			continue;
-		if (c == 'n' && run_number(optarg, "tasks", &o->ask.tasks))
-			continue;
+	*o = (struct run_options) { .ask = { .with = "", .without = "" } };
+	if (!run_set_by_variables(o))
+		return RUN_USAGE;
+	while ((c = getopt_long(argc, argv, "+N:n:c:w:x:D:t:K::W:Vh",
+				run_options_known, &at)) >= 0) {
 		if (c == 'V') {
 			puts("storm " STORM_VERSION);
 			return 0;
@@ -75,10 +235,13 @@ int run_parse(int argc, char **argv, struct run_options *o)
 			fputs(usage, stdout);
 			return 0;
 		}
-		if (c != STOP)
+		if (c == NOT_YET)
+			run_say("--%s: storm run does not have it yet; srun has",
+				run_options_known[at].name);
+		if (!run_set(c, optarg, o))
 			return RUN_USAGE;
-		o->stop = true;
 	}
+	run_fit_nodes(&o->ask);
 	o->argv = argv + optind;
 	if (o->stop || optind < argc)
 		return RUN_GOES_ON;

@@ -14,7 +14,8 @@ enum { RUN_GOES_ON = -1 };		/* there is none yet */
 struct run_options {
 	struct run_ask ask;
 	bool stop;
-	char **argv; /* the program and its arguments; ends with NULL */
+	const char *cwd; /* the tasks'; NULL: as here */
+	char **argv;	 /* the program and its arguments; ends with NULL */
 };
 
 /* RUN_GOES_ON, or the exit status: it was said why. */

@@ -52,27 +52,49 @@ static void run_say_input(void)
 		run_say("tasks do not get standard input, but /dev/null; </dev/null says that it is meant");
 }
 
+/* The tasks' directory.  False: it was said why. */
+static bool run_cwd(const char *chdir, char (*out)[PATH_MAX])
+{
+	size_t n = 0;
+
+	if (!chdir || *chdir != '/') {
+		if (!getcwd(*out, sizeof(*out))) {
+			run_say("the current directory: %s", strerror(errno));
+			return false;
+		}
+		n = strlen(*out);
+	}
+	if (chdir &&
+	    (size_t) snprintf(*out + n, sizeof(*out) - n, "%s%s", n ? "/" : "",
+			      chdir) >= sizeof(*out) - n) {
+		run_say("%s: %s", chdir, strerror(ENAMETOOLONG));
+		return false;
+	}
+	return true;
+}
+
 /* Send what is to be executed, and where its output goes.  0, or the exit
  * status. */
-static int run_send(int sock, const struct run_ask *ask, char **argv)
+static int run_send(int sock, const struct run_options *asked)
 {
 	extern char **environ;
 	static char cwd[PATH_MAX];
-	struct run_what what = { .argv = argv, .env = environ, .cwd = cwd };
+	const struct run_ask *ask = &asked->ask;
+	struct run_what what = { .argv = asked->argv,
+				 .env = environ,
+				 .cwd = cwd };
 	const int fd[RUN_SOCK_FDS] = { STDOUT_FILENO, STDERR_FILENO };
 	size_t len;
 	uint8_t *buf;
 	struct storm_out o;
 	int rc;
 
-	if (!getcwd(cwd, sizeof(cwd))) {
-		run_say("the current directory: %s", strerror(errno));
+	if (!run_cwd(asked->cwd, &cwd))
 		return RUN_FAILED;
-	}
 	what.umask = umask(0);
 	umask((mode_t) what.umask);
 	run_limits(&what);
-	len = RUN_ASK_LEN + run_what_len(&what);
+	len = run_ask_len(ask) + run_what_len(&what);
 	if (len > RUN_FRAME_MAX) {
 		run_say("arguments and environment have %zu bytes, %u are possible",
 			len, RUN_FRAME_MAX);
@@ -328,8 +350,7 @@ static void run_wait_for_next(int sock)
 	run_wait_for_end(sock);
 }
 
-static int run_tasks(const struct run_job *j, const struct run_ask *ask,
-		     char **argv)
+static int run_tasks(const struct run_job *j, const struct run_options *o)
 {
 	for (;;) {
 		int sock = run_connect(j, true), rc;
@@ -337,7 +358,7 @@ static int run_tasks(const struct run_job *j, const struct run_ask *ask,
 		if (sock < 0)
 			return RUN_FAILED;
 		/* a head that stands may let it wait here */
-		rc = run_send(sock, ask, argv);
+		rc = run_send(sock, o);
 		run_catch();
 		if (!rc)
 			rc = run_wait(sock);
@@ -418,5 +439,5 @@ int storm_run(int argc, char **argv)
 	if (o.stop)
 		return run_stop(&j);
 	run_say_input();
-	return run_tasks(&j, &o.ask, o.argv);
+	return run_tasks(&j, &o);
 }

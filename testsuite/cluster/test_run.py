@@ -100,7 +100,8 @@ storm run -N3 -n2 true; echo $?
     assert out[6:] == [
         "6", "storm run: 9 tasks on 4 nodes are asked for, the job has 8 CPUs on 4 "
         "nodes", "1", "storm run: 5 nodes are asked for, the job has 4", "1",
-        "storm run: 2 tasks cannot be on 3 nodes: each has one at least", "1"]
+        "storm run: Warning: can't run 2 processes on 3 nodes, setting nnodes to 2",
+        "0"]
 
 
 def test_queued_interrupted(lab):

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "src/libstorm/base/idset.h"
+#include "src/storm_launcher/run_names.h"
 #include "src/storm_launcher/run_wire.h"
 #include "src/storm_launcher/runs.h"
 #include "unit.h"
@@ -27,7 +28,8 @@ static void report(struct runs *r, uint32_t code, uint32_t first, uint32_t last)
 static struct user_run *add(struct runs *r, uint32_t nodes, uint32_t tasks)
 {
 	char why[200];
-	struct user_run *run = runs_add(r, nodes, tasks, r, why, sizeof(why));
+	const struct run_want want = { .nodes = nodes, .tasks = tasks };
+	struct user_run *run = runs_add(r, &want, r, why, sizeof(why));
 
 	ck_assert_msg(run != NULL, "refused: %s", why);
 	return run;
@@ -36,9 +38,10 @@ static struct user_run *add(struct runs *r, uint32_t nodes, uint32_t tasks)
 static void refused(struct runs *r, uint32_t nodes, uint32_t tasks,
 		    const char *expected)
 {
+	const struct run_want want = { .nodes = nodes, .tasks = tasks };
 	char why[200];
 
-	must(!runs_add(r, nodes, tasks, r, why, sizeof(why)));
+	must(!runs_add(r, &want, r, why, sizeof(why)));
 	ck_assert_str_eq(why, expected);
 }
 
@@ -192,6 +195,62 @@ START_TEST(test_refused)
 }
 END_TEST
 
+/* Tasks of more CPUs, nodes that are named, and nodes that are excluded. */
+START_TEST(test_wants)
+{
+	const uint32_t cpus[] = { 3, 4, 4, 8 };
+	struct run_want want = { .tasks = 5, .cpus = 2 };
+	struct user_run *run;
+	char why[200];
+	struct runs r;
+
+	must(!runs_init(&r, 4, cpus));
+	want.never = set_of(1, 1);
+	run = runs_add(&r, &want, &r, why, sizeof(why));
+	must(run && runs_begin(&r) == run && run->want_nodes == 3);
+	must(run->rank[1] == 1 && run->rank[2] == 3 && run->rank[3] == 5);
+	must(r.free[0] == 1 && r.free[1] == 4 && !r.free[2] && r.free[3] == 4);
+	report(&r, 0, run->first, run->first + 4);
+	runs_drop(&r, run);
+	must(r.free[0] == 3 && r.free[2] == 4 && r.free[3] == 8);
+	/* those that are named, and the first of the others */
+	storm_idset_clear(&want.never);
+	want = (struct run_want) { .nodes = 2, .with = set_of(2, 2) };
+	run = runs_add(&r, &want, &r, why, sizeof(why));
+	must(run && runs_begin(&r) == run);
+	must(storm_idset_has(&run->nodes, 0) &&
+	     storm_idset_has(&run->nodes, 2));
+	/* it waits for the node that is named, and not for another one */
+	want.nodes = want.tasks = 1;
+	want.cpus = 4;
+	must(runs_add(&r, &want, &r, why, sizeof(why)) && !runs_begin(&r));
+	report(&r, 0, run->first, run->first + 1);
+	runs_drop(&r, run);
+	run = runs_begin(&r);
+	must(run && storm_idset_has(&run->nodes, 2) && !r.free[2]);
+	want.cpus = 5;
+	must(!runs_add(&r, &want, &r, why, sizeof(why)));
+	ck_assert_str_eq(
+		why,
+		"1 tasks with 5 CPUs each on 1 nodes are asked for, the job has 19 CPUs on 4 nodes");
+	must(!storm_idset_add(&want.with, 0, 0));
+	must(!runs_add(&r, &want, &r, why, sizeof(why)));
+	ck_assert_str_eq(why, "1 nodes are asked for, and 2 are named");
+	storm_idset_clear(&want.with);
+	want = (struct run_want) { .never = set_of(0, 3) };
+	must(!runs_add(&r, &want, &r, why, sizeof(why)));
+	ck_assert_str_eq(why, "all nodes of the job are excluded");
+	storm_idset_clear(&want.never);
+	want = (struct run_want) { .nodes = 4, .never = set_of(3, 3) };
+	must(!runs_add(&r, &want, &r, why, sizeof(why)));
+	ck_assert_str_eq(
+		why,
+		"4 tasks on 4 nodes are asked for, the job has 19 CPUs on 4 nodes, 1 of them excluded");
+	storm_idset_clear(&want.never);
+	runs_fini(&r);
+}
+END_TEST
+
 /* First come, first served: what is small does not overtake. */
 START_TEST(test_queue)
 {
@@ -268,6 +327,19 @@ START_TEST(test_codes)
 	ck_assert_str_eq(
 		told(run),
 		"error: n2: task 1: output is lost: Connection refused\n");
+	runs_fini(&r);
+	/* as with srun, a signal counts more than any exit status */
+	must(!runs_init(&r, 2, cpus));
+	run = add(&r, 2, 2);
+	runs_begin(&r);
+	must(!run_has_failed(run));
+	report(&r, run_code(RUN_EXITED, 200), 0, 0);
+	must(run_has_failed(run) && run_status(run) == 200);
+	said[0] = '\0';
+	run_tell_tasks(run, say, NULL);
+	ck_assert_str_eq(said, "task 1: running\ntask 0: exited\n");
+	report(&r, run_code(RUN_SIGNALED, 15), 1, 1);
+	must(run_status(run) == 143);
 	runs_fini(&r);
 	/* a code that no launcher has made */
 	must(run_code_status(0xff0000) == 1);
@@ -348,6 +420,26 @@ START_TEST(test_leave_and_close)
 }
 END_TEST
 
+/* With or without what can be asked for; some of it is refused. */
+static void add_any(struct runs *r, uint32_t nodes, struct rnd *x)
+{
+	struct run_want want = { .nodes = below(x, nodes + 1),
+				 .tasks = below(x, 20),
+				 .cpus = below(x, 3) };
+	uint32_t with = below(x, nodes), never = below(x, nodes);
+	struct user_run *run;
+	char why[200];
+
+	if (below(x, 3) == 0)
+		want.with = set_of(with, with);
+	if (below(x, 3) == 0)
+		want.never = set_of(never, never);
+	run = runs_add(r, &want, r, why, sizeof(why));
+	must(!run == !!*why);
+	storm_idset_clear(&want.with);
+	storm_idset_clear(&want.never);
+}
+
 /* Any order of begins, ends and losses: CPUs are never given twice, all come back,
  * and each run ends. */
 START_TEST(test_random)
@@ -356,7 +448,6 @@ START_TEST(test_random)
 	uint32_t nodes = 1 + below(&x, 12), cpus[12], id = 0, all = 0;
 	bool ended[3000] = { false };
 	struct runs r;
-	char why[200];
 
 	for (uint32_t k = 0; k < nodes; k++)
 		cpus[k] = 1 + below(&x, 4);
@@ -365,8 +456,7 @@ START_TEST(test_random)
 		struct user_run *run;
 
 		if (below(&x, 2))
-			runs_add(&r, below(&x, nodes + 1), below(&x, 20), &r,
-				 why, sizeof(why));
+			add_any(&r, nodes, &x);
 		while ((run = runs_begin(&r))) {
 			must(run->first == id);
 			id += run->tasks;
@@ -423,7 +513,6 @@ START_TEST(test_random_faults)
 	uint32_t nodes = 2 + below(&x, 12), cpus[14];
 	struct user_run *run;
 	struct runs r;
-	char why[200];
 
 	for (uint32_t k = 0; k < nodes; k++)
 		cpus[k] = 1 + below(&x, 4);
@@ -432,8 +521,7 @@ START_TEST(test_random_faults)
 		uint32_t what = below(&x, 40);
 
 		if (below(&x, 2))
-			runs_add(&r, below(&x, nodes + 1), below(&x, 20), &r,
-				 why, sizeof(why));
+			add_any(&r, nodes, &x);
 		while (runs_begin(&r))
 			must(!r.closing || r.next_id >= RUNS_IDS_MAX);
 		run = any_run(&r, &x);
@@ -573,6 +661,8 @@ START_TEST(test_start)
 	struct run_start s = { .number = 7,
 			       .first = 100,
 			       .tasks = 9,
+			       .cpus = 3,
+			       .names = "n[4-7,10]",
 			       .local = STORM_NO_NODE },
 			 t;
 	uint8_t buf[256];
@@ -590,6 +680,7 @@ START_TEST(test_start)
 	must(!o.bad && len == run_start_len(&s));
 	in = (struct storm_in) { buf, buf + len, false };
 	must(run_start_get(&in, &t) && storm_in_done(&in));
+	must(t.cpus == 3 && !strcmp(t.names, s.names));
 	must(t.number == 7 && t.first == 100 && t.tasks == 9 &&
 	     t.local == STORM_NO_NODE && t.relay.port == 1234 &&
 	     t.life[15] == 5);
@@ -724,6 +815,122 @@ START_TEST(test_frame_too_long)
 }
 END_TEST
 
+static void ask_is(const struct run_ask *a, const uint8_t *buf, size_t len)
+{
+	struct storm_in in = { buf, buf + len, false };
+	struct run_ask b;
+
+	must(run_ask_get(&in, &b) && storm_in_done(&in));
+	must(b.nodes == a->nodes && b.tasks == a->tasks && b.cpus == a->cpus &&
+	     b.limit == a->limit && b.wait == a->wait && b.kill == a->kill &&
+	     !strcmp(b.with, a->with) && !strcmp(b.without, a->without));
+}
+
+START_TEST(test_ask)
+{
+	const struct run_ask a = { 1, 2, 3, 4, 5, true, "n1,m[2-3]", "" };
+	uint8_t buf[100];
+	struct storm_out o = { buf, buf + sizeof(buf), false };
+	size_t len = run_ask_len(&a);
+
+	run_ask_put(&o, &a);
+	must(!o.bad && len == (size_t) (o.p - buf));
+	ask_is(&a, buf, len);
+	for (size_t n = 0; n < len; n++) {
+		uint8_t *cut = exact(buf, n);
+		struct storm_in in = { cut, cut + n, false };
+		struct run_ask b;
+
+		must(!run_ask_get(&in, &b));
+		free(cut);
+	}
+}
+END_TEST
+
+/* ---------------------------------------------------------------------- names --- */
+
+static const struct storm_node named[] = {
+	{ .name = "n08" },    { .name = "n09" },   { .name = "n10" },
+	{ .name = "n12" },    { .name = "login" }, { .name = "r1-g9" },
+	{ .name = "r1-g10" }, { .name = "n1x" },
+};
+#define NAMED (sizeof(named) / sizeof(*named))
+
+/* "why", or the nodes' text behind what is unknown. */
+static const char *read_as(const char *list)
+{
+	static char got[500];
+	char unknown[STORM_NAME_MAX + 1], *text;
+	struct storm_idset set = { 0 };
+	const char *why;
+
+	if (!run_names_read(list, named, NAMED, &set, &unknown, &why)) {
+		must(!set.count);
+		return why;
+	}
+	text = run_names_text(named, &set);
+	snprintf(got, sizeof(got), "%s:%s", unknown, text);
+	free(text);
+	storm_idset_clear(&set);
+	return got;
+}
+
+START_TEST(test_names)
+{
+	char longest[400];
+
+	ck_assert_str_eq(read_as("n08"), ":n08");
+	ck_assert_str_eq(read_as("login,n[09-10,12]"), ":n[09-10,12],login");
+	ck_assert_str_eq(read_as("n[08-12]"), "n11:n[08-10,12]");
+	ck_assert_str_eq(read_as("n[8-10]"), "n8:n10");
+	ck_assert_str_eq(read_as("r[1-1]-g[9-10]"), ":r1-g[9-10]");
+	ck_assert_str_eq(read_as("n[1]x,n08"), ":n08,n1x");
+	ck_assert_str_eq(read_as("n1,n08,n2"), "n1:n08");
+	ck_assert_str_eq(read_as("n[1-999999999]"), "it has too many names");
+	for (const char *const *bad =
+		     (const char *const[]) { "", ",", "n08,", "n[", "n[]",
+					     "n[1", "n[1-]", "n[2-1]", "n[a]",
+					     "n[1,]", "n]1", "n[1][", "/file",
+					     "n[0000000001]", NULL };
+	     *bad; bad++)
+		ck_assert_msg(!strcmp(read_as(*bad), "it is no list of names"),
+			      "%s: %s", *bad, read_as(*bad));
+	memset(longest, 'n', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	ck_assert_str_eq(read_as(longest), "a name is too long");
+}
+END_TEST
+
+/* Any list: no read outside of it. */
+START_TEST(test_names_hostile)
+{
+	static const char some[] = "nn001129[[]],,--x";
+	struct rnd x = rnd_of(_i);
+
+	for (int k = 0; k < 2000; k++) {
+		size_t n = below(&x, 20);
+		char *list = malloc(n + 1);
+
+		must(list);
+		for (size_t at = 0; at < n; at++)
+			list[at] = some[below(&x, sizeof(some) - 1)];
+		list[n] = '\0';
+		read_as(list);
+		free(list);
+	}
+}
+END_TEST
+
+START_TEST(test_counts)
+{
+	const uint32_t rank[] = { 0, 2, 4, 6, 7, 9 };
+	char *text = run_counts_text(rank, 5);
+
+	ck_assert_str_eq(text, "2(x3),1,2");
+	free(text);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("runs");
@@ -734,6 +941,7 @@ int main(void)
 	tcase_add_test(t, test_uneven);
 	tcase_add_test(t, test_one_run);
 	tcase_add_test(t, test_refused);
+	tcase_add_test(t, test_wants);
 	tcase_add_test(t, test_queue);
 	tcase_add_test(t, test_codes);
 	tcase_add_test(t, test_lost_node);
@@ -743,6 +951,10 @@ int main(void)
 	suite_add_tcase(s, t);
 	tcase_add_test(b, test_what);
 	tcase_add_loop_test(b, test_what_hostile, 0, unit_runs(5));
+	tcase_add_test(b, test_ask);
+	tcase_add_test(b, test_names);
+	tcase_add_loop_test(b, test_names_hostile, 0, unit_runs(5));
+	tcase_add_test(b, test_counts);
 	tcase_add_test(b, test_start);
 	tcase_add_test(b, test_step);
 	tcase_add_test(b, test_key);

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""storm run: its options are srun's. A real srun in the same job says what is right."""
+import re
+
+import pytest
+
+from run_lab import batch, begin, end_run, lab  # noqa: F401
+
+pytestmark = pytest.mark.storm_only
+
+#: Each case is run by both; what they print, and how they end, is in files
+BOTH = """
+unset SLURM_NTASKS_PER_NODE SLURM_NTASKS SLURM_NPROCS
+storm run true
+n=0
+both() {
+  n=$((n + 1))
+  BY=srun srun --launch=slurm "$@" >$n.srun 2>$n.srun.err </dev/null; echo $? >>$n.srun.err
+  BY=storm storm run "$@" >$n.storm 2>$n.storm.err </dev/null; echo $? >>$n.storm.err
+}
+"""
+
+
+def run_both(lab, script):
+    """[{"srun": (what is printed, what is said and the code), "storm": ...}, ...]"""
+    one = begin(lab, BOTH + script)
+    assert one.finish().code == 0, one.log()
+    cases = []
+    while (one.dir / f"{len(cases) + 1}.storm").exists():
+        n = len(cases) + 1
+        cases.append({by: ((one.dir / f"{n}.{by}").read_text(),
+                           (one.dir / f"{n}.{by}.err").read_text())
+                      for by in ("srun", "storm")})
+    assert cases, one.log()
+    return cases
+
+
+def test_layout(lab):
+    """Which task is where, with how many CPUs and in which directory, and what tasks
+    are told of it."""
+    cases = run_both(lab, """
+mkdir sub
+show() { both "$@" sh -c 'echo $SLURM_PROCID/$SLURM_NTASKS $SLURMD_NODENAME $SLURM_LOCALID \\
+  $SLURM_NODEID/$SLURM_NNODES ${SLURM_CPUS_PER_TASK-none} $SLURM_STEP_NODELIST \\
+  $SLURM_STEP_TASKS_PER_NODE $SLURM_TASKS_PER_NODE $SLURM_GTIDS $SLURM_UMASK $PWD'; }
+show -n3 -c1
+show -N4 -n4 -c2
+show -n5
+show --nodes=2 --ntasks 3 -w n2,n3
+show -N3 -n3 -w 'n[2-3]'
+show -N 2 -n2 --exclude=n1,n3
+show -N3 -n2
+show -n1 --nodelist=n4 -D /tmp
+umask 077; show -n1 --chdir sub
+export SRUN_CPUS_PER_TASK=2; show -n2
+SLURM_REMOTE_CWD=/ show -n1 -c1
+""")
+    for case in cases:
+        shown = {by: sorted(out.splitlines()) for by, (out, _) in case.items()}
+        assert shown["srun"] == shown["storm"], case
+        srun, storm = (case[by][1].splitlines() for by in ("srun", "storm"))
+        assert storm[-1] == srun[-1] == "0"
+        # srun takes the job's number of nodes for a wish
+        assert {line.replace("storm run: ", "srun: ") for line in storm} <= set(srun)
+    assert len(cases) == 11
+    assert cases[6]["storm"][1].startswith("storm run: Warning: can't run 2 processes")
+
+
+def ends(said):
+    """{task: how it has ended}, of lines of either program."""
+    found = {}
+    for tasks, how in re.findall(r"^\w[\w ]*: error: \S+: tasks? (\S+): (.*)$", said, re.M):
+        for part in tasks.split(","):
+            first, _, last = part.partition("-")
+            for k in range(int(first), int(last or first) + 1):
+                found[k] = how
+    return found
+
+
+def test_ends(lab):
+    """-K and -W end a run as srun ends a step: the same signals, words and exit status.
+    A signal counts more than any exit code."""
+    cases = run_both(lab, """
+both -N4 -n4 -W 1 sh -c '[ $SLURM_PROCID = 2 ] || exec sleep 100'
+both -N4 -n4 -K sh -c '[ $SLURM_PROCID = 2 ] && exit 3; exec sleep 100'
+both -N4 -n4 --kill-on-bad-exit=0 sh -c 'exit $SLURM_PROCID'
+both -N2 -n2 sh -c '[ $SLURM_PROCID = 1 ] && exit 200; kill -15 $$'
+SLURM_KILL_BAD_EXIT=1 both -N2 -n2 sh -c '[ $SLURM_PROCID = 1 ] && kill -9 $$; exec sleep 100'
+""")
+    for case in cases:
+        srun, storm = (case[by][1].splitlines() for by in ("srun", "storm"))
+        assert srun[-1] == storm[-1], case
+        assert ends(case["srun"][1]) == ends(case["storm"][1]), case
+    assert [case["storm"][1].split()[-1] for case in cases] == \
+        ["137", "143", "3", "143", "143"]
+    for line in ("First task exited 1s ago", "tasks 0-1,3: running", "task 2: exited"):
+        assert re.search(f"^srun: (StepId=\\S+ )?{line}$", cases[0]["srun"][1], re.M)
+        assert f"storm run: {line}\n" in cases[0]["storm"][1], cases[0]
+
+
+#: Variables that srun gives its tasks, and storm run does not: storm(1) has them
+NOT_GIVEN = {"SLURM_DISTRIBUTION", "SLURM_LAUNCH_NODE_IPADDR", "SLURM_SRUN_COMM_HOST",
+             "SLURM_SRUN_COMM_PORT", "SLURM_STEP_LAUNCHER_PORT", "SRUN_DEBUG",
+             "SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0",
+             "STORM_CONTEXT", "STORM_CONTEXT_GROUP", "STORM_CONTEXT_KEY"}
+#: and whose values differ: of the step, and of the process
+OTHERS = {"SLURM_STEP_ID", "SLURM_STEPID", "SLURM_TASK_PID", "BY", "_"}
+
+
+def test_variables(lab):
+    one = begin(lab, BOTH + """
+both -N2 -n4 -c1 -w n2,n4 sh -c 'exec env -0 >env.$BY.$SLURM_PROCID'
+""")
+    assert one.finish().code == 0, one.log()
+
+    def task(by, rank):
+        text = (one.dir / f"env.{by}.{rank}").read_text()
+        return dict(pair.split("=", 1) for pair in text.split("\0")[:-1])
+    for rank in range(4):
+        srun, storm = task("srun", rank), task("storm", rank)
+        assert set(srun) - set(storm) == NOT_GIVEN & set(srun), rank
+        assert set(storm) <= set(srun), rank
+        assert {name for name in storm if storm[name] != srun[name]} <= OTHERS, rank
+
+
+def test_time(lab):
+    """-t counts seconds, where srun counts minutes; the words are those of slurmstepd."""
+    out = batch(lab, """
+storm run -N2 -t 0:01 sleep 1000; echo $?
+storm run -N1 -t 0:01 sh -c 'trap "echo ends; exit 5" TERM; sleep 1000 & wait'; echo $?
+SLURM_TIMELIMIT=0:01 storm run -t 0 -N1 sleep 1.2; echo $?
+""")
+    over = r"storm run: error: \*\*\* RUN %d CANCELLED AT \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d " \
+        r"DUE TO TIME LIMIT \*\*\*"
+    assert re.fullmatch(over % 1, out[0]), out
+    assert out[1:3] == ["storm run: error: n1,n2: tasks 0-1: Terminated", "143"]
+    assert sorted(out[3:6])[0] == "ends" and any(re.fullmatch(over % 2, x) for x in out[3:6])
+    assert out[6:] == ["5", "0"], out
+
+
+def test_refused(lab):
+    """What cannot be is refused by name."""
+    out = batch(lab, """
+storm run -w n9 true; echo $?
+storm run -x n2,m7 true; echo $?
+storm run -w 'n[1' true; echo $?
+storm run -n1 -w n1,n2 true; echo $?
+storm run -N4 -x n2 true; echo $?
+storm run -n1 -c3 true; echo $?
+""")
+    assert out == [
+        "storm run: node n9 is not in the job", "1",
+        "storm run: node m7 is not in the job", "1",
+        'storm run: "n[1": it is no list of names', "1",
+        "storm run: 1 nodes are asked for, and 2 are named", "1",
+        "storm run: 4 tasks on 4 nodes are asked for, the job has 8 CPUs on 4 nodes, 1 of "
+        "them excluded", "1",
+        "storm run: 1 tasks with 3 CPUs each on 1 nodes are asked for, the job has 8 CPUs "
+        "on 4 nodes", "1"]
+    for argv, text in (
+            (["-t", "x"], '"x" is no time'), (["-t1:2:3:4"], '"1:2:3:4" is no time'),
+            (["-K2"], '"2" is neither 0 nor 1'), (["-W-1"], '"-1" is no number of seconds'),
+            (["-c0"], '"0" is no number of CPUs'),
+            (["--mpi=pmix"], "--mpi: storm run does not have it yet; srun has"),
+            (["--cpu-bind", "cores"], "--cpu-bind: storm run does not have it yet; srun has"),
+            (["--gpus-per-task=1"],
+             "--gpus-per-task: storm run does not have it yet; srun has"),
+            (["--multi-prog"], "--multi-prog: storm run does not have it yet; srun has")):
+        done = lab.run(["storm", "run", *argv, "true"])
+        assert (done.code, done.err) == (2, f"storm run: {text}\n")
+    shown = lab.run(["storm", "run", "--help"]).out.splitlines()
+    assert len(shown) <= 24 and max(map(len, shown)) <= 80, shown
