@@ -524,6 +524,10 @@ struct storm_node_conf {
 	 * call.  May be NULL. */
 	void (*on_strobe)(void *arg, storm_member_t *m, uint64_t number,
 			  const void *buf, size_t len);
+	/* The node is no longer in this domain: it was closed, or the node was
+	 * excluded.  Called as on_signal() is, after all calls that concern the
+	 * domain; storm_node_destroy() calls it, too.  May be NULL. */
+	void (*on_close)(void *arg, storm_member_t *m);
 	void *arg;
 };
 

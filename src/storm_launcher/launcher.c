@@ -135,8 +135,7 @@ static void launcher_turn(struct launcher_polls *l)
 static bool launcher_is_open(uint64_t until)
 {
 	if (launcher.member)
-		return storm_member_test_event(launcher.member, NO_SIGNAL,
-					       false, 0) != STORM_ECLOSED;
+		return !launcher.over;
 	if (storm_now() < until)
 		return true;
 	storm_log(STORM_LOG_ERROR,

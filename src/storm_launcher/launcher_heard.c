@@ -12,7 +12,6 @@
 #include "launcher_base.h"
 #include "launcher_private.h"
 #include "src/libstorm/base/clock.h"
-#include "src/libstorm/base/thread.h"
 
 /* Reports of one launch are some tenths of a millisecond apart. */
 #define HOLD (STORM_MS / 2)
@@ -93,24 +92,13 @@ void launcher_on_signal(void *arg, storm_member_t *m, uint32_t event,
 	launcher_refuse();
 }
 
-/* In a thread, until the domain is over: the loop waits for descriptors alone. */
-static void *launcher_watch_domain(void *member)
+void launcher_on_close(void *arg, storm_member_t *m)
 {
-	while (storm_member_test_event(member, NO_SIGNAL, true, 0) !=
-	       STORM_ECLOSED)
-		;
+	(void) arg;
+	pthread_mutex_lock(&launcher.lock);
+	launcher.closed |= m == launcher.heard;
+	pthread_mutex_unlock(&launcher.lock);
 	launcher_wake();
-	return NULL;
-}
-
-static bool launcher_watch(void)
-{
-	pthread_t thread;
-
-	if (storm_thread_start(&thread, launcher_watch_domain, launcher.member))
-		return false;
-	pthread_detach(thread);
-	return true;
 }
 
 /* This member is the head's. */
@@ -122,10 +110,6 @@ static void launcher_meet(storm_member_t *m)
 	storm_member_info(m, &info);
 	launcher.self = info.node;
 	storm_member_hold(m, HOLD);
-	if (launcher_watch())
-		return;
-	storm_log(STORM_LOG_ERROR, "no thread is left");
-	_exit(1);
 }
 
 static void launcher_hear(struct said *s)
@@ -164,6 +148,7 @@ void launcher_hear_all(void)
 	launcher.said = NULL;
 	launcher.said_tail = &launcher.said;
 	heard = launcher.heard;
+	launcher.over = launcher.closed;
 	pthread_mutex_unlock(&launcher.lock);
 	if (heard && !launcher.member)
 		launcher_meet(heard);

@@ -24,8 +24,6 @@
 #include "src/libstorm/storm.h"
 #include "task.h"
 
-#define NO_SIGNAL (STORM_EVENTS - 1)
-
 struct files; /* launcher_files.c */
 struct said;  /* launcher_heard.c */
 
@@ -65,6 +63,7 @@ extern struct launcher {
 	pthread_mutex_t lock;
 	struct said *said, **said_tail; /* under the lock */
 	storm_member_t *heard;		/* likewise: what member will be */
+	bool closed;			/* likewise: its domain is over */
 	bool refused;			/* of libstorm's thread: it is said */
 	struct launched *runs;
 	struct local_task *tasks;
@@ -72,6 +71,7 @@ extern struct launcher {
 	struct run_reader from_head;
 	bool ending;   /* Slurm ends the step: with the last task it is over */
 	bool headless; /* the head has ended */
+	bool over;     /* the head's domain is */
 } launcher;
 
 /* --------------------------------------------------------- launcher_start.c --- */
@@ -91,6 +91,8 @@ int launcher_say_fault(const char *proc, const char *what);
 /* In libstorm's thread: a message is there. */
 void launcher_on_signal(void *arg, storm_member_t *m, uint32_t event,
 			const void *buf, size_t len);
+/* Likewise: a domain is over. */
+void launcher_on_close(void *arg, storm_member_t *m);
 /* In the loop: do what messages say. */
 void launcher_hear_all(void);
 

@@ -85,6 +85,7 @@ const char *launcher_begin_serving(const char *socket, uint16_t port)
 		.owner_uid = geteuid(),
 		.stands = true,
 		.on_signal = launcher_on_signal,
+		.on_close = launcher_on_close,
 	};
 	int err;
 

@@ -56,6 +56,17 @@ static void on_strobe(void *arg, storm_member_t *m, uint64_t number,
 	h->strobes++;
 }
 
+static void on_close(void *arg, storm_member_t *m)
+{
+	struct storm_member_info info;
+	struct heard *h = arg;
+
+	storm_member_info(m, &info);
+	must(h == &heard[info.node]);
+	h->count_at_close = h->count;
+	__atomic_add_fetch(&h->closes, 1, __ATOMIC_RELEASE);
+}
+
 static void quiet(enum storm_log_level level, const char *msg)
 {
 	(void) level;
@@ -70,6 +81,7 @@ void nodes_start(uint32_t i)
 		.owner_uid = OWNER_UID,
 		.on_signal = on_signal,
 		.on_strobe = on_strobe,
+		.on_close = on_close,
 		.arg = &heard[i],
 	};
 	char root[128];

@@ -40,7 +40,7 @@ extern storm_member_t *member[NODES];
 extern uint8_t memory[NODES][SIZE]; /* segment 3 */
 extern storm_domain_t *domain;
 
-/* The arguments of on_signal() and on_strobe(), by node. */
+/* The arguments of on_signal(), on_strobe() and on_close(), by node. */
 extern struct heard {
 	uint32_t count, event;
 	size_t len;
@@ -49,6 +49,7 @@ extern struct heard {
 	uint32_t strobes;
 	uint64_t strobe; /* number of the last one */
 	char said[64];	 /* ... and its data */
+	uint32_t closes, count_at_close;
 } heard[NODES];
 
 /* A fixture: the nodes. */

@@ -672,6 +672,35 @@ START_TEST(test_hold)
 }
 END_TEST
 
+static uint32_t closes(uint32_t i)
+{
+	return __atomic_load_n(&heard[i].closes, __ATOMIC_ACQUIRE);
+}
+
+/* The end of a domain is told once, and after all that was signalled, whether the owner
+ * closes it or the node ends. */
+START_TEST(test_close_is_told)
+{
+	struct storm_target to = { .kind = STORM_TARGET_MEMORY,
+				   .remote_event = 2 };
+
+	nodes_open();
+	for (uint32_t k = 0; k < 3; k++)
+		must(by(NODES, NULL, &to, "x", 1) == STORM_DONE);
+	for (uint32_t i = 0; i < NODES; i++)
+		ck_assert_uint_eq(closes(i), 0);
+	storm_node_destroy(host[4]);
+	host[4] = NULL;
+	ck_assert_uint_eq(closes(4), 1);
+	storm_domain_destroy(domain);
+	domain = NULL;
+	for (uint32_t i = 0; i < NODES; i++) {
+		must(until(closes(i) == 1));
+		ck_assert_uint_eq(heard[i].count_at_close, 3);
+	}
+}
+END_TEST
+
 /* What nodes send in a domain in which nothing happens. */
 static uint64_t quiet_datagrams(void)
 {
@@ -1165,6 +1194,7 @@ static void world_case(Suite *s, const char *name, void (*setup)(void), int n)
 	add(t, test_heartbeat_of_the_dead, 0, seeds(NODES));
 	add(t, test_reports, 0, unit_runs(n));
 	add(t, test_hold, 0, seeds(n));
+	add(t, test_close_is_told, 0, seeds(n));
 	add(t, test_forgotten_is_quiet, 0, seeds(n));
 	add(t, test_node_dies, 0, seeds(3 * n));
 	add(t, test_owner_ends, 0, seeds(4 * n));

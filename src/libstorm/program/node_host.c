@@ -38,16 +38,25 @@ struct node_file {
 	uint32_t pieces, pieces_room;
 };
 
-/* A pending call of on_signal(), after which it is counted, or of
- * on_strobe(). */
+/* A pending call of on_signal(), after which it is counted, of on_strobe(), or of
+ * on_close(). */
 struct node_signal {
 	struct node_signal *next;
 	struct storm_member *m;
-	uint64_t strobe; /* its number; 0: this is an event */
-	uint32_t event;
+	uint64_t strobe; /* its number, or 0 */
+	uint32_t event;	 /* of a signal */
+	bool close;
 	const void *buf; /* after this struct, or in a segment */
 	size_t len;
 };
+
+/* It is a use of its member. */
+static void node_host_tell_later(storm_node_t *n, struct node_signal *s)
+{
+	s->m->users++;
+	*n->told_end = s;
+	n->told_end = &s->next;
+}
 
 /* ---------------------------------------------------------------- members --- */
 
@@ -66,12 +75,21 @@ static void node_host_session_open(void *host, uint64_t session,
 {
 	storm_node_t *n = host;
 	struct storm_member *m = calloc(1, sizeof(*m)), **p = &n->members;
+	/* now, as the program would wait for an end that nobody tells */
+	struct node_signal *close =
+		n->conf.on_close ? calloc(1, sizeof(*close)) : NULL;
 
-	*ctx = m;
-	if (!m) { /* a member that the program cannot accept */
+	*ctx = NULL; /* a member that the program cannot accept */
+	if (!m || (n->conf.on_close && !close)) {
 		storm_log(STORM_LOG_ERROR, "no memory for a session");
+		free(m);
+		free(close);
 		return;
 	}
+	*ctx = m;
+	if (close)
+		*close = (struct node_signal) { .m = m, .close = true };
+	m->close = close;
 	m->sh = n->sh;
 	m->sh->users++;
 	m->node = n;
@@ -106,6 +124,8 @@ static void node_host_session_close(void *host, void *ctx)
 	if (m->staging.libdir >= 0)
 		close(m->staging.libdir);
 	pthread_cond_broadcast(&n->sh->cond);
+	if (m->close)
+		node_host_tell_later(n, m->close);
 	node_member_leave(m);
 }
 
@@ -309,9 +329,7 @@ static struct node_signal *node_host_notify_later(storm_node_t *n,
 	*s = (struct node_signal) { .m = m, .buf = buf, .len = len };
 	if (copy)
 		s->buf = memcpy(s + 1, buf, len);
-	m->users++;
-	*n->told_end = s;
-	n->told_end = &s->next;
+	node_host_tell_later(n, s);
 	return s;
 }
 
@@ -367,7 +385,9 @@ void node_host_notify(storm_node_t *n)
 		if (!n->told)
 			n->told_end = &n->told;
 		pthread_mutex_unlock(&n->sh->lock);
-		if (s->strobe)
+		if (s->close)
+			n->conf.on_close(n->conf.arg, s->m);
+		else if (s->strobe)
 			n->conf.on_strobe(n->conf.arg, s->m, s->strobe, s->buf,
 					  s->len);
 		else

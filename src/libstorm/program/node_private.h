@@ -26,6 +26,7 @@ struct storm_member {
 	bool accepted;
 	struct storm_member_info info;
 	struct storm_staging staging;
+	struct node_signal *close;	/* the call of on_close(), or NULL */
 	uint64_t signals[STORM_EVENTS]; /* signals not yet consumed, by event */
 	uint64_t taken[STORM_EVENTS];	/* signals consumed, by event */
 };
@@ -56,7 +57,7 @@ extern const struct storm_nm_ops node_host_ops;
 void node_host_answer(storm_node_t *n);
 /* Pass the results of finished checks to the Manager. */
 void node_host_admit(storm_node_t *n);
-/* Make the pending calls of on_signal() and on_strobe().  Releases the lock
+/* Make the pending calls of on_signal(), on_strobe() and on_close().  Releases the lock
  * meanwhile. */
 void node_host_notify(storm_node_t *n);
 /* Release one use of m; the last one frees it. */
