@@ -267,6 +267,18 @@ static void head_signal(const struct conn *c, uint8_t sig)
 		runs_cancel(run, sig);
 }
 
+/* Somebody has asked for launchers, and not only for a run. */
+static void head_stay(struct conn *c)
+{
+	if (head.runs.closing) {
+		head_refuse(c, RUN_AGAIN, "");
+		return;
+	}
+	head.stays = true;
+	c->kind = CONN_WAITS;
+	conn_put(c, RUN_READY, NULL, 0);
+}
+
 /* Is this frame one that may come now? */
 static void head_take(struct conn *c, enum run_kind kind, struct storm_in *body)
 {
@@ -281,6 +293,8 @@ static void head_take(struct conn *c, enum run_kind kind, struct storm_in *body)
 	} else if (c->kind == CONN_NEW && kind == RUN_STOP) {
 		c->kind = CONN_WAITS;
 		runs_close(&head.runs, true);
+	} else if (c->kind == CONN_NEW && kind == RUN_STAY) {
+		head_stay(c);
 	} else if (c->kind == CONN_CLIENT && kind == RUN_SIGNAL) {
 		head_signal(c, storm_get8(body));
 	} else if (c->kind == CONN_CLIENT && kind == RUN_DEAF) {

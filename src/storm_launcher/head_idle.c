@@ -26,7 +26,9 @@ static bool head_is_used(void)
 /* ns until the next look; 0: nobody looks. */
 static uint64_t head_idle_look(void)
 {
-	return head_is_used() ? 0 : launcher_conf()->launcher_idle / IDLE_LOOKS;
+	return head.stays || head_is_used() ?
+		       0 :
+		       launcher_conf()->launcher_idle / IDLE_LOOKS;
 }
 
 int head_idle_wait(int wait)

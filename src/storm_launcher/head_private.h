@@ -49,6 +49,7 @@ extern struct head {
 	struct storm_worker munge;
 	uint64_t serial; /* of the last connection */
 	bool full;	 /* there are no descriptors to accept with */
+	bool stays;	 /* also if it is idle */
 	pthread_mutex_t lock;
 	struct note *notes, **notes_tail; /* under the lock */
 } head;

@@ -54,7 +54,10 @@ enum run_kind {
 	/* head -> launcher, by TCP, after PROOF: the secret of its credential */
 	RUN_PROVEN = 19,
 	/* client -> head -> launchers, by TCP: u8 descriptor, which nobody reads */
-	RUN_DEAF = 20
+	RUN_DEAF = 20,
+	/* client, a connection's first one: the launchers are to stay, also if
+	 * nothing runs; the head answers READY or AGAIN */
+	RUN_STAY = 40
 };
 
 /* What to execute, and as whom it feels.  The strings are the buffer's that it was

@@ -27,6 +27,7 @@ static const char usage[] =
 	"  -t, --time=TIME          end it then: minutes, or [days-][hours:]min:sec\n"
 	"  -K, --kill-on-bad-exit   end it when a task fails; =0: do not\n"
 	"  -W, --wait=SECONDS       end it so long after its first task has ended\n"
+	"      --start              start the launchers alone; then they stay if idle\n"
 	"      --stop               end the launchers, and what they run\n"
 	"  -V, --version            print the version\n"
 	"  -h, --help               print this summary\n"
@@ -129,7 +130,7 @@ static bool run_yes_or_no(const char *text, bool *out)
 
 /* -------------------------------------------------------------------- options --- */
 
-enum { STOP = 256, NOT_YET };
+enum { START = 256, STOP, NOT_YET };
 
 static const struct option run_options_known[] = {
 	{ "nodes", required_argument, NULL, 'N' },
@@ -141,6 +142,7 @@ static const struct option run_options_known[] = {
 	{ "time", required_argument, NULL, 't' },
 	{ "kill-on-bad-exit", optional_argument, NULL, 'K' },
 	{ "wait", required_argument, NULL, 'W' },
+	{ "start", no_argument, NULL, START },
 	{ "stop", no_argument, NULL, STOP },
 	{ "version", no_argument, NULL, 'V' },
 	{ "help", no_argument, NULL, 'h' },
@@ -187,6 +189,9 @@ static bool run_set(int option, const char *value, struct run_options *o)
 		return run_yes_or_no(value, &o->ask.kill);
 	case 'W':
 		return run_number_or_none(value, "seconds", &o->ask.wait);
+	case START:
+		o->start = true;
+		return true;
 	case STOP:
 		o->stop = true;
 		return true;
@@ -243,8 +248,12 @@ int run_parse(int argc, char **argv, struct run_options *o)
 	}
 	run_fit_nodes(&o->ask);
 	o->argv = argv + optind;
-	if (o->stop || optind < argc)
+	if (o->start + o->stop + (optind < argc) == 1)
 		return RUN_GOES_ON;
+	if (o->start || o->stop) {
+		run_say("--start and --stop go neither with each other nor with a program");
+		return RUN_USAGE;
+	}
 	run_say("no program is given; see storm run --help");
 	return RUN_USAGE;
 }

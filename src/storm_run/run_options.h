@@ -13,7 +13,7 @@ enum { RUN_GOES_ON = -1 };		/* there is none yet */
 
 struct run_options {
 	struct run_ask ask;
-	bool stop;
+	bool start, stop;
 	const char *cwd; /* the tasks'; NULL: as here */
 	char **argv;	 /* the program and its arguments; ends with NULL */
 };

@@ -228,6 +228,8 @@ static int run_hear(enum run_kind kind, struct storm_in *body)
 		return run_lost && !rc ? RUN_FAILED : rc;
 	case RUN_AGAIN:
 		return ASK_AGAIN;
+	case RUN_READY:
+		return 0;
 	case RUN_QUEUED:
 		run_heard = true;
 		run_waits = storm_get8(body);
@@ -282,6 +284,8 @@ static void run_uncatch(void)
 {
 	sigset_t set = run_before;
 
+	if (run_signals < 0)
+		return; /* none was caught */
 	sigaddset(&set, SIGUSR1);
 	sigaddset(&set, SIGUSR2);
 	sigprocmask(SIG_SETMASK, &set, NULL);
@@ -373,6 +377,33 @@ static int run_tasks(const struct run_job *j, const struct run_options *o)
 	}
 }
 
+/* A frame that is a word alone. */
+static bool run_send_word(int sock, enum run_kind kind)
+{
+	uint8_t frame[RUN_FRAME_HEADER];
+
+	run_frame_head(frame, kind, 0);
+	return !run_sock_send(sock, frame, sizeof(frame), NULL);
+}
+
+static int run_start_alone(const struct run_job *j)
+{
+	for (;;) {
+		int sock = run_connect(j, true), rc;
+
+		if (sock < 0)
+			return RUN_FAILED;
+		/* the last word of a head that ends tells, too */
+		run_send_word(sock, RUN_STAY);
+		rc = run_wait(sock);
+		if (rc == ASK_AGAIN)
+			run_wait_for_next(sock);
+		close(sock);
+		if (rc != ASK_AGAIN)
+			return rc;
+	}
+}
+
 /* Until the launchers' step has ended, too. */
 static void run_wait_for_keeper(const struct run_job *j)
 {
@@ -389,13 +420,11 @@ static void run_wait_for_keeper(const struct run_job *j)
 
 static int run_stop(const struct run_job *j)
 {
-	uint8_t frame[RUN_FRAME_HEADER];
 	int sock = run_connect(j, false);
 
 	if (sock < 0) /* there are none, or it was said why */
 		return run_nobody_there() ? 0 : RUN_FAILED;
-	run_frame_head(frame, RUN_STOP, 0);
-	if (!run_sock_send(sock, frame, sizeof(frame), NULL))
+	if (run_send_word(sock, RUN_STOP))
 		run_wait_for_end(sock);
 	close(sock);
 	run_wait_for_keeper(j);
@@ -438,6 +467,8 @@ int storm_run(int argc, char **argv)
 	}
 	if (o.stop)
 		return run_stop(&j);
+	if (o.start)
+		return run_start_alone(&j);
 	run_say_input();
 	return run_tasks(&j, &o);
 }

@@ -6,7 +6,8 @@ import pytest
 
 from harness import until
 from run_lab import (  # noqa: F401
-    begin, end_run, heads, lab, processes, runs_now, said, STARTED, the_head)
+    begin, end_run, heads, lab, processes, runs_now, said, STARTED, the_head,
+    WAITS)
 
 pytestmark = pytest.mark.storm_only
 
@@ -58,3 +59,30 @@ done
     times = len(STARTED.findall(one.log()))
     assert one.log().count("run ") - one.log().count("storm run ") == 20, one.log()
     assert 1 < times, one.log()
+
+
+def test_start(lab, idle):
+    """It starts launchers that stay, also where a run has started them; there it says
+    nothing. It goes with nothing else."""
+    idle("1s")
+    one = begin(lab, """
+storm run --start; echo start $?; touch ready; until [ -e go ]; do sleep 0.05; done
+storm run -N4 hostname; echo run $?; storm run --stop; storm run true
+storm run --start; echo again $?; touch more; until [ -e on ]; do sleep 0.05; done
+storm run true; echo last $?
+storm run --start true; echo $?; storm run --stop --start; echo $?
+""")
+    until((one.dir / "ready").exists, lambda: "the launchers: " + one.log())
+    head = the_head(lab)
+    time.sleep(1.5)     # nothing is to happen
+    (one.dir / "go").touch()
+    until((one.dir / "more").exists, lambda: "the launchers: " + one.log())
+    assert the_head(lab) != head
+    time.sleep(1.5)     # likewise
+    (one.dir / "on").touch()
+    done = one.finish()
+    wrong = "storm run: --start and --stop go neither with each other nor with a program"
+    out = STARTED.sub("started", WAITS.sub("", one.log())).splitlines()
+    assert (done.code, out[:2], out[6:]) == (0, ["started", "start 0"], [
+        "run 0", "started", "again 0", "last 0", wrong, "2", wrong, "2"]), one.log()
+    assert sorted(out[2:6]) == lab.names, one.log()
