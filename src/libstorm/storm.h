@@ -639,13 +639,17 @@ int storm_member_hold(storm_member_t *m, uint64_t ns);
 
 /*
  * Reports are kept for as long as the domain is open.  One whose ids go on and on,
- * such as numbers of tasks, lets go of those that are over: ids of a kind that are
- * below.  The owner calls the first on its side, when it has all of them, and tells
- * nodes to call the other one.  A node that was not told keeps them, and does no
- * harm.  STORM_EINVAL: no such kind; STORM_ECLOSED.  Any thread.
+ * such as numbers of tasks, lets go of those that are over.  The owner calls the
+ * first on its side, when it has all of these ids of a kind or will never have them,
+ * and tells nodes to call the other one.  A node that was not told keeps them, and
+ * does no harm.  Both remember ranges: ids that were given out in ascending order
+ * take no more room than those between them that are not over.  STORM_EINVAL: no such
+ * kind; STORM_ECLOSED; STORM_ENOMEM: some are kept.  Any thread.
  */
-int storm_domain_forget(storm_domain_t *d, uint8_t kind, uint32_t below);
-int storm_member_forget(storm_member_t *m, uint8_t kind, uint32_t below);
+int storm_domain_forget(storm_domain_t *d, uint8_t kind,
+			const struct storm_idset *ids);
+int storm_member_forget(storm_member_t *m, uint8_t kind,
+			const struct storm_idset *ids);
 
 /* ------------------------------------------------------ file transfer --- */
 

@@ -12,7 +12,7 @@
 #include "run_names.h"
 #include "src/libstorm/base/idset.h"
 
-#define FLOOR_EVERY 4096 /* ids, see head_forget() */
+#define PAST_EVERY 4096 /* ids, see head_forget() */
 
 /* A message on its way to launchers. */
 struct cast {
@@ -80,31 +80,38 @@ static uint8_t *head_message(enum run_kind kind, size_t rest,
 	return buf;
 }
 
-static bool head_cast_floor(uint32_t floor)
+static bool head_cast_past(const struct storm_idset *past)
 {
 	struct storm_range all = { 0, head.step.count - 1 };
 	struct user_run nobody = { .nodes = { &all, 1, 1 } };
+	size_t len = storm_set_len(past);
 	struct storm_out o;
-	uint8_t *buf = head_message(RUN_FLOOR, 4, &o);
+	uint8_t *buf = head_message(RUN_PAST, len, &o);
 
 	if (buf)
-		storm_put32(&o, floor);
-	return head_cast(&nobody, 0, buf, RUN_KEY + 1 + 4);
+		storm_put_set(&o, past);
+	return head_cast(&nobody, 0, buf, RUN_KEY + 1 + len);
 }
 
 bool head_greet(void)
 {
-	return head_cast_floor(0);
+	return head_cast_past(&(struct storm_idset) { 0 });
 }
 
 void head_forget(void)
 {
-	uint32_t floor = runs_floor(&head.runs);
+	struct storm_idset past = { 0 };
+	uint64_t count;
 
-	storm_domain_forget(head.domain, RUN_REPORT, floor);
-	if (floor >= head.told_floor + FLOOR_EVERY && !head.runs.closing &&
-	    head_cast_floor(floor))
-		head.told_floor = floor;
+	/* without memory the end of the next run does it */
+	if (runs_past(&head.runs, UINT32_MAX, &past))
+		return;
+	storm_domain_forget(head.domain, RUN_REPORT, &past);
+	count = storm_idset_size(&past);
+	if (count >= head.told_past + PAST_EVERY && !head.runs.closing &&
+	    head_cast_past(&past))
+		head.told_past = count;
+	storm_idset_clear(&past);
 }
 
 /* Tasks that cannot be killed end with their launchers. */
@@ -177,7 +184,6 @@ bool head_cast_start(struct user_run *run, struct conn *c)
 		.tasks = run->tasks,
 		.nodes = run->nodes, /* its memory stays the run's */
 		.rank = run->rank,
-		.floor = runs_floor(&head.runs),
 		.cpus = run->asked_cpus,
 		.names = names ? names : "",
 		.local = STORM_NO_NODE,
@@ -187,6 +193,8 @@ bool head_cast_start(struct user_run *run, struct conn *c)
 	size_t len;
 	uint8_t *buf;
 
+	/* without memory the next one says it */
+	runs_past(&head.runs, RUN_PAST_RANGES, &s.past);
 	memcpy(s.life, head.life, RUN_LIFE);
 	if (head_pass_files(run, c))
 		s.local = head.step.local;
@@ -198,6 +206,7 @@ bool head_cast_start(struct user_run *run, struct conn *c)
 		storm_put(&o, c->ask, c->ask_len);
 	}
 	free(names);
+	storm_idset_clear(&s.past);
 	if (head_cast(run, 0, buf, RUN_KEY + 1 + len))
 		return true;
 	head_take_files_back(run->number);

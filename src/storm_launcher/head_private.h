@@ -44,7 +44,7 @@ extern struct head {
 	storm_domain_t *domain;
 	struct storm_addr relay; /* where output comes in */
 	uint8_t life[RUN_LIFE];
-	uint32_t told_floor; /* head_casts.c */
+	uint64_t told_past; /* ids, head_casts.c */
 	int listener, inlets, event;
 	struct storm_worker munge;
 	uint64_t serial; /* of the last connection */

@@ -128,9 +128,13 @@ static void launcher_hear(struct said *s)
 
 		if (storm_in_done(&in) && number && sig && sig < NSIG)
 			launcher_kill(number, sig);
-	} else if (kind == RUN_FLOOR) {
-		storm_member_forget(launcher.member, RUN_REPORT,
-				    storm_get32(&in));
+	} else if (kind == RUN_PAST) {
+		struct storm_idset past = { 0 };
+
+		storm_get_set(&in, &past, UINT32_MAX - 1);
+		if (storm_in_done(&in))
+			storm_member_forget(launcher.member, RUN_REPORT, &past);
+		storm_idset_clear(&past);
 	}
 	free(msg);
 }

@@ -104,7 +104,8 @@ void launcher_begin(struct storm_in *in, uint8_t *msg)
 		storm_log(STORM_LOG_ERROR, "a run cannot be read");
 		_exit(1);
 	}
-	storm_member_forget(launcher.member, RUN_REPORT, run->start.floor);
+	/* without memory the next one says it again */
+	storm_member_forget(launcher.member, RUN_REPORT, &run->start.past);
 	run->msg = msg;
 	run->fd[0] = run->fd[1] = -1;
 	run->next = launcher.runs;

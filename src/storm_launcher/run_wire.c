@@ -165,8 +165,9 @@ static uint32_t run_alike(const uint32_t *rank, uint32_t nodes, uint32_t k)
 size_t run_start_len(const struct run_start *s)
 {
 	uint32_t nodes = (uint32_t) storm_idset_size(&s->nodes);
-	size_t n = 8 + 4 + 4 + 4 + 4 + 4 + strlen(s->names) + 1 +
-		   storm_set_len(&s->nodes) + 4 + STORM_ADDR_LEN + 2 + RUN_LIFE;
+	size_t n = 8 + 4 + 4 + storm_set_len(&s->past) + 4 + 4 +
+		   strlen(s->names) + 1 + storm_set_len(&s->nodes) + 4 +
+		   STORM_ADDR_LEN + 2 + RUN_LIFE;
 
 	for (uint32_t k = 0; k < nodes; k += run_alike(s->rank, nodes, k))
 		n += 4 + 4;
@@ -180,7 +181,7 @@ void run_start_put(struct storm_out *o, const struct run_start *s)
 	storm_put64(o, s->number);
 	storm_put32(o, s->first);
 	storm_put32(o, s->tasks);
-	storm_put32(o, s->floor);
+	storm_put_set(o, &s->past);
 	storm_put32(o, s->cpus);
 	run_put_text(o, s->names);
 	storm_put_set(o, &s->nodes);
@@ -225,7 +226,7 @@ bool run_start_get(struct storm_in *i, struct run_start *s)
 	s->number = storm_get64(i);
 	s->first = storm_get32(i);
 	s->tasks = storm_get32(i);
-	s->floor = storm_get32(i);
+	storm_get_set(i, &s->past, UINT32_MAX - 1);
 	s->cpus = storm_get32(i);
 	s->names = run_get_text(i);
 	storm_get_set(i, &s->nodes, STORM_NODES_MAX - 1);
@@ -245,6 +246,7 @@ bool run_start_get(struct storm_in *i, struct run_start *s)
 
 void run_start_free(struct run_start *s)
 {
+	storm_idset_clear(&s->past);
 	storm_idset_clear(&s->nodes);
 	free((uint32_t *) s->rank);
 	s->rank = NULL;

@@ -21,6 +21,7 @@
 #define RUN_LIFE 16		 /* bytes that name a head's life */
 #define RUN_SECRET 16		 /* bytes that a launcher's credential hides */
 #define RUN_KEY 16 /* bytes that each message in the domain begins with */
+#define RUN_PAST_RANGES 32 /* of a run_start's `past` */
 
 enum run_kind {
 	/* a connection's first one, to the head: it begins with RUN_VERSION */
@@ -44,7 +45,8 @@ enum run_kind {
 	/* head -> launchers, in the domain */
 	RUN_START = 14, /* struct run_start */
 	RUN_KILL = 15,	/* u64 run, u8 signal */
-	RUN_FLOOR = 16, /* u32: as run_start's; the first one has 0 */
+	/* a set of ids, as run_start's `past`; the first one's is empty */
+	RUN_PAST = 16,
 	/* head -> its parent: it listens; -> the keeper: it serves clients.  When
 	 * it ends it sends the keeper END */
 	RUN_READY = 17,
@@ -96,9 +98,9 @@ struct run_start {
 	uint64_t number;
 	uint32_t first; /* id of rank 0; that of rank 1 is the next one */
 	uint32_t tasks;
-	uint32_t floor;	   /* ids below are of runs that are over */
-	uint32_t cpus;	   /* that were asked for, for each task; or 0 */
-	const char *names; /* the nodes, as a list; the buffer's */
+	struct storm_idset past; /* ids of runs that are over */
+	uint32_t cpus;		 /* that were asked for, for each task; or 0 */
+	const char *names;	 /* the nodes, as a list; the buffer's */
 	struct storm_idset nodes;
 	const uint32_t *rank; /* run_layout()'s, for these nodes */
 	uint32_t local;	      /* the node that has the client's descriptors */

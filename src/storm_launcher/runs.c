@@ -564,14 +564,26 @@ void runs_drop(struct runs *r, struct user_run *run)
 	runs_free(run);
 }
 
-uint32_t runs_floor(const struct runs *r)
+int runs_past(const struct runs *r, uint32_t ranges, struct storm_idset *out)
 {
-	uint32_t floor = r->next_id;
+	struct storm_range all = { 0, r->next_id - 1 };
+	const struct storm_idset given = { &all, r->next_id > 0, 1 };
+	struct storm_idset run_ids = { 0 };
+	int err = STORM_OK;
 
-	for (const struct user_run *run = r->first; run; run = run->next)
-		if (run->state == RUN_RUNS && run->first < floor)
-			floor = run->first;
-	return floor;
+	for (const struct user_run *run = r->first; run && !err;
+	     run = run->next)
+		if (run->state == RUN_RUNS)
+			err = storm_idset_add(&run_ids, run->first,
+					      run->first + run->tasks - 1);
+	if (!err && run_ids.count) /* one range more is between them */
+		storm_idset_join(&run_ids, ranges - 1);
+	if (!err)
+		err = storm_idset_minus(&given, &run_ids, out);
+	storm_idset_clear(&run_ids);
+	if (err)
+		storm_idset_clear(out);
+	return err;
 }
 
 bool run_has_failed(const struct user_run *run)

@@ -114,8 +114,10 @@ bool runs_any(const struct runs *r);
 /* Free one that is over. */
 void runs_drop(struct runs *r, struct user_run *run);
 
-/* All ids below are of runs that are over. */
-uint32_t runs_floor(const struct runs *r);
+/* Ids of runs that are over, and none of another run, in so many ranges at most, at
+ * least 2: with more runs between them some are left out.  STORM_OK or STORM_ENOMEM;
+ * out is empty before. */
+int runs_past(const struct runs *r, uint32_t ranges, struct storm_idset *out);
 
 /* Has a task of it not ended well? */
 bool run_has_failed(const struct user_run *run);

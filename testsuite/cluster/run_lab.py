@@ -10,8 +10,11 @@ from types import SimpleNamespace
 import pytest
 
 from harness import until
+from tree import TOP
 
 NODES = 4
+VERSION = re.search(r"define RUN_VERSION (\d+)", (
+    TOP / "src/storm_launcher/run_wire.h").read_text())[1]
 ENDED = "^storm run: error: the launchers(' step has ended with its srun, and all tasks "\
     "with it| have ended, and all tasks with them)$"
 CPUS = 2        # of each node, that a job here has

@@ -15,7 +15,7 @@ from run_lab import (  # noqa: F401
     batch, begin, client, cmdline, CPUS, end_run, ENDED, ended,
     full, heads, held, HELD_START, lab, launchers, limit, listens, NODES,
     nothing_left, printed, processes, runs_now, said, STARTED, stopped,
-    the_head, the_keeper, the_launcher, the_srun, WAITS)
+    the_head, the_keeper, the_launcher, the_srun, VERSION, WAITS)
 
 pytestmark = pytest.mark.storm_only
 
@@ -539,8 +539,8 @@ def test_other_user(lab):
     assert "forged" not in one.log()
 
 
-#: argv: the program, a launcher's job, address and port, a file. Has a head of its own, and
-#: this one has that launcher run touch(1)
+#: argv: the program, a launcher's job, address and port, a file, RUN_VERSION. Has a head of
+#: its own, and this one has that launcher run touch(1)
 ATTACK = """import socket, struct, subprocess, sys, time
 def frame(kind, body):
     return struct.pack(">IB", len(body), kind) + body
@@ -553,19 +553,20 @@ def connect(path):
     while s.connect_ex(path):
         time.sleep(0.05)
     return s
-program, job, name, port, target = sys.argv[1:]
+program, job, name, port, target, version = sys.argv[1:]
 child, parent = socket.socketpair()
 assert child.fileno() == 3
 head = subprocess.Popen([program, "--head", "/tmp/attack.sock", "3"], pass_fds=[3])
 keeper = connect("/tmp/attack.new")
-keeper.sendall(frame(3, struct.pack(">III", 1, int(job), 2**32 - 1) + bytes(16)
+keeper.sendall(frame(3, struct.pack(">III", int(version), int(job), 2**32 - 1) + bytes(16)
     + struct.pack(">II", 1, 1) + text(name) + bytes(10) + bytes([255, 255])
     + socket.inet_aton(socket.gethostbyname(name)) + struct.pack(">H", int(port))))
 print(keeper.recv(1000), flush=True)
 client = connect("/tmp/attack.sock")
-client.sendall(frame(1, struct.pack(">IIII", 1, 1, 1, 0o22)
-    + 16 * struct.pack(">Q", 2**64 - 1) + text("/") + texts("touch", target)
-    + texts("PATH=/bin:/usr/bin")))
+client.sendall(frame(1, struct.pack(">6IB", int(version), 1, 1, 0, 0, 0, 0) + text("")
+    + text("") + struct.pack(">I", 0o22) + 16 * struct.pack(">Q", 2**64 - 1) + text("/")
+    + texts("touch", target) + texts("PATH=/bin:/usr/bin")))
+print(client.recv(1000), flush=True)
 time.sleep(1000)
 """
 
@@ -582,9 +583,12 @@ def test_another_job(lab):
     program, _, port = cmdline(launchers(lab, "n4")[0]).decode().split("\0")[:3]
     job = lab.root("squeue -h -o %i").strip()
     holder = lab.lab.popen(["python3", "-c", ATTACK, program, job, "n4", port,
-                            "/tmp/attacked"], host="n2", user="user", stdout=-1, cwd="/")
+                            "/tmp/attacked", VERSION], host="n2", user="user", stdout=-1,
+                           cwd="/")
     try:
         assert holder.stdout.readline() == b"b'\\x00\\x00\\x00\\x00\\x11'\n"
+        # its own head takes the run: it is queued
+        assert holder.stdout.readline() == b"b'\\x00\\x00\\x00\\x01\\x06\\x00'\n"
         log = lab.lab.path("n1", f"/tmp/storm-20001/{job}.n1.log")
         until(lambda: "n4: a message is refused" in open(log).read()
               or attacked(), lambda: "an answer: " + open(log).read())

@@ -724,14 +724,63 @@ START_TEST(test_forgotten_is_quiet)
 	nodes_pass(exact ? 10 * STORM_SEC : STORM_MS);
 	quiet = exact ? quiet_datagrams() : 0;
 	for (uint32_t id = 0; id < 3; id++) {
+		struct storm_idset past = some(0, id);
+
 		one_report_takes(NODES - 1, id);
-		must(!storm_domain_forget(domain, 1, id + 1));
+		must(!storm_domain_forget(domain, 1, &past));
 		/* as with a run: only some nodes hear of it */
-		must(!storm_member_forget(member[1], 1, id + 1));
+		must(!storm_member_forget(member[1], 1, &past));
+		storm_idset_clear(&past);
 	}
 	nodes_pass(exact ? 10 * STORM_SEC : STORM_MS);
 	if (exact)
 		ck_assert_uint_le(quiet_datagrams(), quiet + 5);
+	storm_domain_destroy(domain);
+	domain = NULL;
+}
+END_TEST
+
+/* One task goes on, and short ones come and go on all nodes: the reports of the last
+ * ones need no more datagrams than those of the first. */
+START_TEST(test_one_stays)
+{
+	enum { LONG = 0, SOME = 100 };
+	struct storm_domain_conf conf = {
+		.nodes = list,
+		.count = NODES,
+		.set = set,
+		.on_report = on_one_report,
+	};
+	bool exact = world == WORLD_SIM;
+	uint32_t last = exact ? 2000 : 40;
+	uint64_t first = 0, before;
+	int err;
+
+	nodes_seed(_i);
+	domain = storm_domain_create(&conf, &err);
+	must(domain && !storm_domain_open(domain) &&
+	     !storm_domain_wait_open(domain, NULL));
+	for (uint32_t i = 0; i < NODES; i++) {
+		member[i] = storm_node_accept(host[i], true, PATIENCE);
+		must(member[i] && !storm_member_hold(member[i], STORM_MS / 2));
+	}
+	before = nodes_sent();
+	for (uint32_t id = LONG + 1; id <= last; id++) {
+		struct storm_idset past = some(LONG + 1, id);
+
+		one_report_takes(id % NODES, id);
+		must(!storm_domain_forget(domain, 1, &past));
+		for (uint32_t i = 0; i < NODES; i++)
+			must(!storm_member_forget(member[i], 1, &past));
+		storm_idset_clear(&past);
+		if (id == SOME)
+			first = nodes_sent() - before;
+		if (id == last - SOME)
+			before = nodes_sent();
+	}
+	if (exact)
+		ck_assert_uint_le(nodes_sent() - before, first + first / 2);
+	one_report_takes(NODES - 1, LONG);
 	storm_domain_destroy(domain);
 	domain = NULL;
 }
@@ -1196,6 +1245,7 @@ static void world_case(Suite *s, const char *name, void (*setup)(void), int n)
 	add(t, test_hold, 0, seeds(n));
 	add(t, test_close_is_told, 0, seeds(n));
 	add(t, test_forgotten_is_quiet, 0, seeds(n));
+	add(t, test_one_stays, 0, 1);
 	add(t, test_node_dies, 0, seeds(3 * n));
 	add(t, test_owner_ends, 0, seeds(4 * n));
 	add(t, test_take_over, 0, seeds(4 * n));

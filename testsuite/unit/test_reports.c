@@ -62,6 +62,17 @@ static void merge(void *arg, uint8_t kind, uint32_t code,
 	must(!storm_reports_add(arg, kind, code, ids, NULL));
 }
 
+static bool forget(struct storm_reports *r, uint8_t kind, uint32_t first,
+		   uint32_t last)
+{
+	struct storm_range range = { first, last };
+	const struct storm_idset ids = { &range, 1, 1 };
+	bool any = false;
+
+	must(!storm_reports_forget(r, kind, &ids, &any));
+	return any;
+}
+
 /* What is forgotten is gone, and is not new when it comes again; all else stays. */
 START_TEST(test_forget)
 {
@@ -72,23 +83,64 @@ START_TEST(test_forget)
 	merge(&a, 1, 0, &ids);
 	merge(&a, 1, 256, &ids);
 	merge(&a, 2, 0, &ids);
-	storm_reports_forget(&a, 1, 25);
-	must(a.count == 3 && storm_idset_size(ids_of(&a, 1, 0)) == 5);
-	must(storm_idset_size(ids_of(&a, 1, 256)) == 5 &&
+	must(forget(&a, 1, 5, 24) && !forget(&a, 1, 5, 24));
+	must(!forget(&a, 1, 10, 19)); /* none of them was there */
+	must(a.count == 3 && storm_idset_size(ids_of(&a, 1, 0)) == 10);
+	must(storm_idset_size(ids_of(&a, 1, 256)) == 10 &&
 	     storm_idset_size(ids_of(&a, 2, 0)) == 20);
 	must(!storm_reports_add(&a, 1, 0, &ids, &fresh) && !fresh.count);
-	must(storm_idset_size(ids_of(&a, 1, 0)) == 5);
-	storm_reports_forget(&a, 1, 10); /* less than before */
+	must(storm_idset_size(ids_of(&a, 1, 0)) == 10);
 	must(!storm_idset_add(&ids, 40, 40));
 	must(!storm_reports_add(&a, 1, 0, &ids, &fresh));
 	must(storm_idset_size(&fresh) == 1 && storm_idset_has(&fresh, 40));
-	storm_reports_forget(&a, 1, 1000);
+	/* before they come */
+	must(!forget(&a, 1, 50, 60));
+	must(!storm_idset_add(&ids, 45, 65));
+	storm_idset_clear(&fresh);
+	must(!storm_reports_add(&a, 1, 0, &ids, &fresh));
+	must(storm_idset_size(&fresh) == 10 && !storm_idset_has(&fresh, 55));
+	must(forget(&a, 1, 0, 999) && a.forgotten[1].count == 1);
 	must(a.count == 1 && !storm_reports_add(&a, 1, 7, &ids, NULL));
 	must(a.count == 1); /* no entry for nothing */
-	storm_reports_forget(&a, STORM_REPORT_KINDS, 1000);
+	must(storm_reports_forget(&a, STORM_REPORT_KINDS, &ids, NULL) ==
+	     STORM_EINVAL);
 	must(storm_idset_size(ids_of(&a, 2, 0)) == 20);
 	storm_idset_clear(&ids);
 	storm_idset_clear(&fresh);
+	storm_reports_clear(&a);
+	must(!storm_reports_bytes(&a));
+}
+END_TEST
+
+/* Ids come and are forgotten in any order: each is new once, if at all. */
+START_TEST(test_forget_some)
+{
+	struct rnd r = rnd_of(_i);
+	bool told[IDS] = { false }, gone[IDS] = { false };
+	struct storm_reports a = { 0 };
+
+	for (int i = 0; i < 200; i++) {
+		struct storm_idset fresh = { 0 };
+		bool adds = below(&r, 3);
+		struct change c;
+		uint64_t kept = 0;
+
+		change_random(&c, &r);
+		must(!(adds ? storm_reports_add(&a, 1, 0, &c.ids, &fresh) :
+			      storm_reports_forget(&a, 1, &c.ids, NULL)));
+		for (uint32_t id = 0; id < IDS; id++) {
+			bool in = storm_idset_has(&c.ids, id);
+
+			must(storm_idset_has(&fresh, id) ==
+			     (adds && in && !told[id] && !gone[id]));
+			told[id] = told[id] || (adds && in);
+			gone[id] = gone[id] || (!adds && in);
+			kept += told[id] && !gone[id];
+		}
+		must(storm_idset_size(ids_of(&a, 1, 0)) == kept);
+		storm_idset_clear(&fresh);
+		storm_idset_clear(&c.ids);
+	}
 	storm_reports_clear(&a);
 }
 END_TEST
@@ -548,6 +600,7 @@ int main(void)
 
 	tcase_add_test(t, test_golden);
 	tcase_add_test(t, test_forget);
+	tcase_add_loop_test(t, test_forget_some, 0, unit_runs(20));
 	tcase_add_loop_test(t, test_any_order, 0, unit_runs(100));
 	tcase_add_loop_test(t, test_fresh, 0, unit_runs(20));
 	tcase_add_loop_test(t, test_hostile_sets, 0, unit_runs(20));

@@ -251,6 +251,19 @@ START_TEST(test_wants)
 }
 END_TEST
 
+/* What is over has so many ranges, and so many ids. */
+static bool past_is(const struct runs *r, uint32_t most, uint32_t ranges,
+		    uint64_t ids)
+{
+	struct storm_idset past = { 0 };
+	bool is;
+
+	must(!runs_past(r, most, &past));
+	is = past.count == ranges && storm_idset_size(&past) == ids;
+	storm_idset_clear(&past);
+	return is;
+}
+
 /* First come, first served: what is small does not overtake. */
 START_TEST(test_queue)
 {
@@ -271,14 +284,56 @@ START_TEST(test_queue)
 	/* its first node is done, and serves the next one */
 	report(&r, 0, b->first, b->first + 1);
 	must(runs_begin(&r) == c && storm_idset_has(&c->nodes, 0));
-	must(c->first == b->first + 4 && runs_floor(&r) == b->first);
+	must(c->first == b->first + 4 && past_is(&r, UINT32_MAX, 1, b->first));
 	report(&r, 0, b->first + 2, c->first);
 	must(runs_over(&r) == b);
 	runs_drop(&r, b);
 	must(runs_over(&r) == c);
 	runs_drop(&r, c);
-	must(runs_floor(&r) == r.next_id);
+	must(past_is(&r, UINT32_MAX, 1, r.next_id));
 	must(r.free[0] == 2 && r.free[1] == 2);
+	runs_fini(&r);
+}
+END_TEST
+
+/* Runs go on between those that are over.  With few ranges some are left out, and
+ * none that goes on is in. */
+START_TEST(test_past)
+{
+	const uint32_t cpus[] = { 100 };
+	struct user_run *run[20];
+	struct storm_idset past = { 0 };
+	struct runs r;
+
+	must(!runs_init(&r, 1, cpus));
+	must(past_is(&r, UINT32_MAX, 0, 0));
+	for (uint32_t i = 0; i < 20; i++) {
+		run[i] = add(&r, 1, 1 + i % 5);
+		must(runs_begin(&r) == run[i]);
+	}
+	must(past_is(&r, UINT32_MAX, 0, 0) && past_is(&r, 2, 0, 0));
+	add(&r, 1, 100); /* it waits, and has no ids */
+	must(!runs_begin(&r));
+	for (uint32_t i = 1; i < 20; i += 2) {
+		report(&r, 0, run[i]->first, run[i]->first + run[i]->tasks - 1);
+		must(runs_over(&r) == run[i]);
+		runs_drop(&r, run[i]);
+	}
+	must(past_is(&r, UINT32_MAX, 10, 30));
+	for (uint32_t most = 2; most < 12; most++) {
+		must(!runs_past(&r, most, &past));
+		must(past.count && past.count <= most);
+		for (uint32_t i = 0; i < 20; i += 2)
+			for (uint32_t k = 0; k < run[i]->tasks; k++)
+				must(!storm_idset_has(&past,
+						      run[i]->first + k));
+		storm_idset_clear(&past);
+	}
+	for (uint32_t i = 0; i < 20; i += 2) {
+		report(&r, 0, run[i]->first, run[i]->first + run[i]->tasks - 1);
+		runs_drop(&r, run[i]);
+	}
+	must(past_is(&r, 2, 1, 60));
 	runs_fini(&r);
 }
 END_TEST
@@ -672,6 +727,8 @@ START_TEST(test_start)
 
 	s.nodes = set_of(3, 6);
 	must(!storm_idset_add(&s.nodes, 9, 9));
+	s.past = set_of(0, 89);
+	must(!storm_idset_add(&s.past, 95, 99));
 	s.rank = rank;
 	must(!storm_addr_set(&s.relay, "10.0.0.1", 1234));
 	memset(s.life, 5, sizeof(s.life));
@@ -687,15 +744,18 @@ START_TEST(test_start)
 	must(run_place(&t.nodes, 3) == 0 && run_place(&t.nodes, 9) == 4 &&
 	     run_place(&t.nodes, 7) == UINT32_MAX);
 	must(!memcmp(t.rank, rank, sizeof(rank)));
+	must(t.past.count == 2 && storm_idset_size(&t.past) == 95 &&
+	     storm_idset_covers(&t.past, &s.past));
 	run_start_free(&t);
 	for (size_t n = 0; n < len; n++) {
 		uint8_t *cut = exact(buf, n);
 
 		in = (struct storm_in) { cut, cut + n, false };
-		must(!run_start_get(&in, &t) && !t.nodes.r);
+		must(!run_start_get(&in, &t) && !t.nodes.r && !t.past.r);
 		free(cut);
 	}
 	storm_idset_clear(&s.nodes);
+	storm_idset_clear(&s.past);
 }
 END_TEST
 
@@ -943,6 +1003,7 @@ int main(void)
 	tcase_add_test(t, test_refused);
 	tcase_add_test(t, test_wants);
 	tcase_add_test(t, test_queue);
+	tcase_add_test(t, test_past);
 	tcase_add_test(t, test_codes);
 	tcase_add_test(t, test_lost_node);
 	tcase_add_test(t, test_leave_and_close);

@@ -501,14 +501,15 @@ bool storm_event_behind(storm_event_t *e, struct storm_idset *out)
 	return some;
 }
 
-int storm_domain_forget(storm_domain_t *d, uint8_t kind, uint32_t below)
+int storm_domain_forget(storm_domain_t *d, uint8_t kind,
+			const struct storm_idset *ids)
 {
 	int err;
 
 	if (kind >= STORM_REPORT_TERMINATED)
 		return STORM_EINVAL;
 	pthread_mutex_lock(&d->sh->lock);
-	err = storm_owner_report_forget(d->owner, kind, below);
+	err = storm_owner_report_forget(d->owner, kind, ids);
 	pthread_mutex_unlock(&d->sh->lock);
 	return err;
 }

@@ -97,7 +97,8 @@ int storm_member_report(storm_member_t *m, uint8_t kind, uint32_t code,
 	return err;
 }
 
-int storm_member_forget(storm_member_t *m, uint8_t kind, uint32_t below)
+int storm_member_forget(storm_member_t *m, uint8_t kind,
+			const struct storm_idset *ids)
 {
 	int err = STORM_ECLOSED;
 
@@ -106,7 +107,7 @@ int storm_member_forget(storm_member_t *m, uint8_t kind, uint32_t below)
 	pthread_mutex_lock(&m->sh->lock);
 	if (m->node)
 		err = storm_nm_report_forget(m->node->nm, m->session, kind,
-					     below);
+					     ids);
 	pthread_mutex_unlock(&m->sh->lock);
 	return err == STORM_ENOENT ? STORM_ECLOSED : err;
 }

@@ -57,44 +57,42 @@ static int reports_add(struct storm_reports *r, uint8_t kind, uint32_t code,
 	return storm_idset_union(&e->ids, ids);
 }
 
-/* Drop the ids below. */
-static void reports_trim(struct storm_idset *s, uint32_t below)
-{
-	struct storm_range r = { 0, below - 1 };
-	const struct storm_idset old = { &r, 1, 1 };
-
-	if (below)
-		storm_idset_drop(s, &old); /* without memory they stay */
-}
-
 int storm_reports_add(struct storm_reports *r, uint8_t kind, uint32_t code,
 		      const struct storm_idset *ids, struct storm_idset *fresh)
 {
-	uint32_t floor = kind < STORM_REPORT_KINDS ? r->floor[kind] : 0;
+	static const struct storm_idset none;
+	const struct storm_idset *gone =
+		kind < STORM_REPORT_KINDS ? &r->forgotten[kind] : &none;
 	struct storm_idset kept = { 0 };
-	int err = STORM_OK;
+	int err;
 
-	if (!ids->count || ids->r[0].first >= floor)
+	if (!ids->count || !gone->count ||
+	    ids->r[0].first > gone->r[gone->count - 1].last)
 		return reports_add(r, kind, code, ids, fresh);
-	err = storm_idset_union(&kept, ids);
-	if (!err)
-		reports_trim(&kept, floor);
+	err = storm_idset_minus(ids, gone, &kept);
 	if (!err && kept.count)
 		err = reports_add(r, kind, code, &kept, fresh);
 	storm_idset_clear(&kept);
 	return err;
 }
 
-void storm_reports_forget(struct storm_reports *r, uint8_t kind, uint32_t below)
+int storm_reports_forget(struct storm_reports *r, uint8_t kind,
+			 const struct storm_idset *ids, bool *any)
 {
-	if (kind >= STORM_REPORT_KINDS || below <= r->floor[kind])
-		return;
-	r->floor[kind] = below;
-	for (uint32_t i = 0; i < r->count;) {
+	int err;
+
+	if (kind >= STORM_REPORT_KINDS)
+		return STORM_EINVAL;
+	/* first, as what is dropped and comes again would be new */
+	err = storm_idset_union(&r->forgotten[kind], ids);
+	for (uint32_t i = 0; !err && i < r->count;) {
 		struct storm_report_entry *e = &r->e[i];
+		uint64_t before = storm_idset_size(&e->ids);
 
 		if (e->kind == kind)
-			reports_trim(&e->ids, below);
+			err = storm_idset_drop(&e->ids, &r->forgotten[kind]);
+		if (any && storm_idset_size(&e->ids) != before)
+			*any = true;
 		if (e->ids.count) {
 			i++;
 			continue;
@@ -102,6 +100,7 @@ void storm_reports_forget(struct storm_reports *r, uint8_t kind, uint32_t below)
 		storm_idset_clear(&e->ids);
 		*e = r->e[--r->count];
 	}
+	return err;
 }
 
 int storm_reports_of(const struct storm_reports *r, uint8_t kind,
@@ -121,6 +120,8 @@ void storm_reports_clear(struct storm_reports *r)
 {
 	for (uint32_t i = 0; i < r->count; i++)
 		storm_idset_clear(&r->e[i].ids);
+	for (int k = 0; k < STORM_REPORT_KINDS; k++)
+		storm_idset_clear(&r->forgotten[k]);
 	free(r->e);
 	memset(r, 0, sizeof(*r));
 }
@@ -131,6 +132,8 @@ size_t storm_reports_bytes(const struct storm_reports *r)
 
 	for (uint32_t i = 0; i < r->count; i++)
 		n += r->e[i].ids.room * sizeof(*r->e[i].ids.r);
+	for (int k = 0; k < STORM_REPORT_KINDS; k++)
+		n += r->forgotten[k].room * sizeof(*r->forgotten[k].r);
 	return n;
 }
 

@@ -20,7 +20,7 @@ struct storm_report_entry {
 struct storm_reports {
 	struct storm_report_entry *e;
 	uint32_t count, room;
-	uint32_t floor[STORM_REPORT_KINDS]; /* ids below are forgotten */
+	struct storm_idset forgotten[STORM_REPORT_KINDS];
 };
 #define STORM_REPORTS_MAX (4u << 20) /* bytes packed */
 /* Limit of distinct (kind, code): more than there are exit statuses, and few
@@ -35,10 +35,12 @@ int storm_reports_add(struct storm_reports *r, uint8_t kind, uint32_t code,
 /* Add the ids of a kind, of any code, to s.  STORM_OK or ENOMEM. */
 int storm_reports_of(const struct storm_reports *r, uint8_t kind,
 		     struct storm_idset *s);
-/* Forget the ids of a kind that are below; they are not new when they come again.
- * Less than before changes nothing. */
-void storm_reports_forget(struct storm_reports *r, uint8_t kind,
-			  uint32_t below);
+/* Forget these ids of a kind, also those that have not come; they are not new when
+ * they come.  What is remembered of them is their ranges, so callers that give ids
+ * out in ascending order forget ranges that touch.  any: NULL, or it is set if some
+ * of them were there.  STORM_OK, EINVAL: no such kind; ENOMEM: some stay. */
+int storm_reports_forget(struct storm_reports *r, uint8_t kind,
+			 const struct storm_idset *ids, bool *any);
 void storm_reports_clear(struct storm_reports *r);
 size_t storm_reports_bytes(const struct storm_reports *r); /* of memory */
 

@@ -166,10 +166,11 @@ int storm_nm_expect(struct storm_nm *nm, uint64_t session, uint8_t kind,
  * most; without this call 100 ms.  STORM_ENOENT: no session. */
 int storm_nm_report_hold(struct storm_nm *nm, uint64_t session, uint64_t most);
 
-/* Ids of a kind that are below are over, here and in the subtree: they are sent no
- * more.  STORM_ENOENT: no session; STORM_EINVAL: no such kind. */
+/* These ids of a kind are over, here and in the subtree: they are sent no more, and
+ * count as acknowledged.  Not for a kind with storm_nm_expect(), which counts all.
+ * STORM_ENOENT: no session; STORM_EINVAL: no such kind; STORM_ENOMEM: some stay. */
 int storm_nm_report_forget(struct storm_nm *nm, uint64_t session, uint8_t kind,
-			   uint32_t below);
+			   const struct storm_idset *ids);
 
 /* Report ids of this node.  They join the cumulative report, which is
  * retransmitted until the owner acknowledges it.  One with a code other than 0

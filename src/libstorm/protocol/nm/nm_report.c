@@ -111,17 +111,24 @@ int storm_nm_report_hold(struct storm_nm *nm, uint64_t session, uint64_t most)
 }
 
 int storm_nm_report_forget(struct storm_nm *nm, uint64_t session, uint8_t kind,
-			   uint32_t below)
+			   const struct storm_idset *ids)
 {
 	struct nm_session *s = nm_find_host(nm, session);
+	struct nm_report *r;
+	int err;
 
 	if (!s)
 		return STORM_ENOENT;
 	if (kind >= STORM_REPORT_KINDS)
 		return STORM_EINVAL;
-	storm_reports_forget(&s->report.all, kind, below);
-	storm_reports_forget(&s->report.mine, kind, below);
-	return STORM_OK;
+	r = &s->report;
+	err = storm_reports_forget(&r->all, kind, ids, NULL);
+	if (!err)
+		err = storm_reports_forget(&r->mine, kind, ids, NULL);
+	/* a node below the owner hears only of its own, which have gaps */
+	if (!err)
+		err = storm_idset_union(&r->acked[kind], ids);
+	return err;
 }
 
 int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,

@@ -66,10 +66,11 @@ int storm_owner_xfer_from(struct storm_owner *o, const struct storm_idset *P,
  * yet, it aborts.  Its bytes are not read again, and xfer_done() is not called
  * for it. */
 void storm_owner_forget(struct storm_owner *o, void *token, uint64_t now);
-/* Ids of a kind that are below are over: they are not reported any more, and are
- * acknowledged as one range.  STORM_EINVAL: no such kind. */
+/* These ids of a kind are over: they are not reported any more, and are
+ * acknowledged in as few ranges as they have together.  STORM_EINVAL: no such kind;
+ * STORM_ENOMEM. */
 int storm_owner_report_forget(struct storm_owner *o, uint8_t kind,
-			      uint32_t below);
+			      const struct storm_idset *ids);
 /* Compare; ends with compare_done(token).  A comparison of an own variable
  * without a write waits only for others like it.  Any other one is queued with
  * the transfers. */

@@ -19,12 +19,9 @@
 #define UNACKED_MAX (1600 * STORM_MS)
 
 int storm_owner_report_forget(struct storm_owner *o, uint8_t kind,
-			      uint32_t below)
+			      const struct storm_idset *ids)
 {
-	if (kind >= STORM_REPORT_KINDS)
-		return STORM_EINVAL;
-	storm_reports_forget(&o->reports.got, kind, below);
-	return STORM_OK;
+	return storm_reports_forget(&o->reports.got, kind, ids, NULL);
 }
 
 /* A report that is being taken. */
@@ -156,11 +153,9 @@ static void owner_report_ack_body(struct storm_owner *o, const uint8_t *body,
 static void owner_report_had(const struct owner_reports *r, uint8_t kind,
 			     struct storm_idset *ids)
 {
-	uint32_t floor = r->got.floor[kind];
-
+	/* without memory the next acknowledgement says it */
 	storm_reports_of(&r->got, kind, ids);
-	if (floor) /* without memory the next acknowledgement says it */
-		storm_idset_add(ids, 0, floor - 1);
+	storm_idset_union(ids, &r->got.forgotten[kind]);
 }
 
 static void owner_report_ack_all(struct storm_owner *o, bool relay)
