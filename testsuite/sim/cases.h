@@ -24,4 +24,8 @@ void case_cut_paths(void);	   /* datagrams do not pass, or long ones */
 void case_silent_owner(void);	   /* an OPEN, and nothing more */
 void case_refused(uint64_t seed);  /* one node cannot be opened */
 
+/* reports.c */
+void case_forgotten_on_its_way(void); /* a part of a report is lost */
+void case_forgetting(uint64_t seed);  /* ids go on and on */
+
 #endif

@@ -2,7 +2,8 @@
  * test_sim.c - the protocol under seeded faults: each seed is a schedule
  * (schedule.c: what is done; faults.c: what goes wrong; run.c runs it), whose
  * history is judged (oracle.c, linear.c).  One in sixteen is a domain that
- * cannot be opened.  A few single stories come first (cases.c).
+ * cannot be opened, and one has reports without end (reports.c).  A few single
+ * stories come first (cases.c).
  *
  * usage: test_sim [SCHEDULES [FIRST-SEED [-v]]]
  *
@@ -41,6 +42,10 @@ static bool one(uint64_t seed, bool verbose)
 
 	if (seed % 16 == 0) {
 		case_refused(seed);
+		return true;
+	}
+	if (seed % 16 == 8) {
+		case_forgetting(seed);
 		return true;
 	}
 	schedule_make(&s, seed);
@@ -150,6 +155,7 @@ int main(int argc, char **argv)
 		case_long_up();
 		case_long_by_the_group();
 		case_silent_owner();
+		case_forgotten_on_its_way();
 		well = share(n, first);
 	}
 	if (!well)

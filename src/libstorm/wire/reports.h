@@ -58,7 +58,8 @@ int storm_reports_unpack(const uint8_t *buf, size_t len, uint8_t *complete,
 			 storm_report_fn add, void *arg);
 
 /* A sender repeats all parts of a version, hop by hop, until the next hop
- * acknowledges it. */
+ * acknowledges it.  A version is the same bytes, cut in the same way, each time: the
+ * receiver joins parts of several attempts. */
 #define STORM_REPORT_PART_HEADER 16
 /* A receiver's side, one for each child. */
 struct storm_report_rx {

@@ -115,6 +115,7 @@ int storm_nm_report_forget(struct storm_nm *nm, uint64_t session, uint8_t kind,
 {
 	struct nm_session *s = nm_find_host(nm, session);
 	struct nm_report *r;
+	bool any = false;
 	int err;
 
 	if (!s)
@@ -122,7 +123,10 @@ int storm_nm_report_forget(struct storm_nm *nm, uint64_t session, uint8_t kind,
 	if (kind >= STORM_REPORT_KINDS)
 		return STORM_EINVAL;
 	r = &s->report;
-	err = storm_reports_forget(&r->all, kind, ids, NULL);
+	err = storm_reports_forget(&r->all, kind, ids, &any);
+	/* parts may be on their way, and would be joined with other ones */
+	if (any && r->hop_acked != r->version)
+		r->version++;
 	if (!err)
 		err = storm_reports_forget(&r->mine, kind, ids, NULL);
 	/* a node below the owner hears only of its own, which have gaps */
