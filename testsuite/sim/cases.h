@@ -26,6 +26,7 @@ void case_refused(uint64_t seed);  /* one node cannot be opened */
 
 /* reports.c */
 void case_forgotten_on_its_way(void); /* a part of a report is lost */
+void case_too_many_reports(void);     /* for a message */
 void case_forgetting(uint64_t seed);  /* ids go on and on */
 
 #endif

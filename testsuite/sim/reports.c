@@ -113,6 +113,11 @@ static bool all_heard(void *arg)
 	return all;
 }
 
+static bool some_lost(void *arg)
+{
+	return ((struct tale *) arg)->lost.count > 0;
+}
+
 static void begin(struct tale *t, const struct storm_sim_conf *c)
 {
 	t->seed = c->seed;
@@ -380,4 +385,37 @@ void case_forgotten_on_its_way(void)
 {
 	forgotten_on_its_way(60);
 	forgotten_on_its_way(500);
+}
+
+/* More than can be reported: the owner does not wait for it in vain. */
+void case_too_many_reports(void)
+{
+	enum { NODES = 7, VICTIM = 6 };
+	static struct tale tale;
+	struct tale *t = &tale;
+	struct storm_sim_conf c = {
+		.seed = 1, .nodes = NODES, .mtu = 1472, .latency = 50 * STORM_US
+	};
+	struct storm_idset ids = { 0 };
+
+	*t = (struct tale) { 0 };
+	storm_settings_default(&c.set);
+	c.set.radix = 2;
+	begin(t, &c);
+	for (uint32_t i = 0; i <= STORM_REPORTS_MAX / 8; i++)
+		storm_idset_add(&ids, 2 * i, 2 * i);
+	CHECK(!storm_nm_report(storm_sim_nm(t->sim, VICTIM),
+			       storm_sim_session(t->sim, VICTIM), KIND, 0, &ids,
+			       storm_sim_now(t->sim)),
+	      "n%u", VICTIM + 1);
+	storm_sim_called(t->sim, VICTIM);
+	CHECK(storm_sim_run(t->sim, STORM_SEC, some_lost, t), "n%u is not lost",
+	      VICTIM + 1);
+	storm_sim_run(t->sim, 20 * STORM_SEC, NULL, NULL);
+	CHECK(storm_idset_size(&t->lost) == 1 &&
+		      storm_idset_has(&t->lost, VICTIM),
+	      "others than n%u are lost", VICTIM + 1);
+	CHECK(!t->heard.count, "some of it is heard");
+	storm_idset_clear(&ids);
+	end(t);
 }

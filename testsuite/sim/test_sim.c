@@ -156,6 +156,7 @@ int main(int argc, char **argv)
 		case_long_by_the_group();
 		case_silent_owner();
 		case_forgotten_on_its_way();
+		case_too_many_reports();
 		well = share(n, first);
 	}
 	if (!well)

@@ -138,6 +138,7 @@ START_TEST(test_forget_some)
 			kept += told[id] && !gone[id];
 		}
 		must(storm_idset_size(ids_of(&a, 1, 0)) == kept);
+		must(storm_reports_fit(&a));
 		storm_idset_clear(&fresh);
 		storm_idset_clear(&c.ids);
 	}
@@ -362,6 +363,7 @@ START_TEST(test_too_big)
 	for (uint32_t i = 0; i <= STORM_REPORTS_MAX / 8; i++)
 		must(!storm_idset_add(&s, 2 * i, 2 * i));
 	must(!storm_reports_add(&a, 1, 0, &s, NULL));
+	must(!storm_reports_fit(&a));
 	ck_assert_ptr_null(storm_reports_pack(&a, 0, &len));
 	storm_reports_clear(&a);
 	storm_idset_clear(&s);

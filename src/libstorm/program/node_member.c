@@ -94,7 +94,7 @@ int storm_member_report(storm_member_t *m, uint8_t kind, uint32_t code,
 		storm_runner_wake(&m->node->runner);
 	}
 	pthread_mutex_unlock(&m->sh->lock);
-	return err;
+	return err == STORM_ENOENT ? STORM_ECLOSED : err;
 }
 
 int storm_member_forget(storm_member_t *m, uint8_t kind,

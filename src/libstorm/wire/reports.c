@@ -137,15 +137,27 @@ size_t storm_reports_bytes(const struct storm_reports *r)
 	return n;
 }
 
-uint8_t *storm_reports_pack(const struct storm_reports *r, uint8_t complete,
-			    size_t *len)
+static size_t reports_len(const struct storm_reports *r)
 {
 	size_t n = 1;
-	uint8_t *buf;
-	struct storm_out o;
 
 	for (uint32_t i = 0; i < r->count; i++)
 		n += 9 + 8 * (size_t) r->e[i].ids.count;
+	return n;
+}
+
+bool storm_reports_fit(const struct storm_reports *r)
+{
+	return reports_len(r) <= STORM_REPORTS_MAX;
+}
+
+uint8_t *storm_reports_pack(const struct storm_reports *r, uint8_t complete,
+			    size_t *len)
+{
+	size_t n = reports_len(r);
+	uint8_t *buf;
+	struct storm_out o;
+
 	if (n > STORM_REPORTS_MAX)
 		return NULL;
 	buf = malloc(n);

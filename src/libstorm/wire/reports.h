@@ -44,9 +44,10 @@ int storm_reports_forget(struct storm_reports *r, uint8_t kind,
 void storm_reports_clear(struct storm_reports *r);
 size_t storm_reports_bytes(const struct storm_reports *r); /* of memory */
 
-/* Pack r into *len bytes, malloc()ed; NULL: no memory, or above
- * STORM_REPORTS_MAX. complete: a bit for each kind of which no more is
- * expected. */
+/* Has it STORM_REPORTS_MAX bytes at most, packed?  */
+bool storm_reports_fit(const struct storm_reports *r);
+/* Pack r into *len bytes, malloc()ed; NULL: no memory, or it does not fit.
+ * complete: a bit for each kind of which no more is expected. */
 uint8_t *storm_reports_pack(const struct storm_reports *r, uint8_t complete,
 			    size_t *len);
 /* Unpack: call add for each entry; ids are valid during the call.  STORM_OK and

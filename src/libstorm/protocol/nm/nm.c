@@ -419,10 +419,30 @@ static void nm_forgive_owner(struct nm_session *s, uint64_t now)
 		s->heard.at = storm_min(now, s->heard.at + (now - due));
 }
 
+/* The owner would wait for ever for what cannot go up: it hears that this node is
+ * lost. */
+static void nm_reports_too_long(struct nm_session *s, uint64_t now)
+{
+	struct storm_log_source from = storm_log_uid(s->open->uid);
+	char step[STORM_STEP_NAME];
+
+	storm_log_from(
+		&from, STORM_LOG_ERROR,
+		"%s: its reports are too many for a message, it is closed",
+		storm_step_name(&step, s->open->job_id, s->open->step_id));
+	s->fault = STORM_EBUSY;
+	nm_status_update(s, true, now);
+	s->closing = true;
+}
+
 static uint64_t nm_session_tick(struct nm_session *s, uint64_t now)
 {
 	uint64_t next;
 
+	if (!storm_reports_fit(&s->report.all)) {
+		nm_reports_too_long(s, now);
+		return now;
+	}
 	nm_forgive_owner(s, now);
 	next = s->heard.at + nm_owner_silence(s);
 	if (now >= next && !s->open->cluster) {

@@ -10,7 +10,6 @@
 #include "nm_private.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
-#include "src/libstorm/base/step_name.h"
 
 /* How long a part of the whole waits for the rest before it goes up, see HOLD_WELL.
  * What ended well is of no use to the owner before all of it is there; a failure
@@ -284,14 +283,9 @@ uint64_t nm_report_tick(struct nm_session *s, uint64_t now)
 	if (now < r->due_at)
 		return r->due_at;
 	buf = storm_reports_pack(&r->all, r->complete, &len);
-	if (!buf) {
-		char step[STORM_STEP_NAME];
-
-		storm_log(STORM_LOG_ERROR, "%s: reports do not fit",
-			  storm_step_name(&step, s->open->job_id,
-					  s->open->step_id));
-		r->hop_acked = r->version;
-		return STORM_NEVER;
+	if (!buf) { /* there is no memory now: nm.c looks whether they fit */
+		r->due_at = now + RTO_MAX;
+		return r->due_at;
 	}
 	parts = (uint32_t) (len / max) + (len % max != 0 || !len);
 	for (uint32_t p = 0; p < parts; p++) {
