@@ -149,11 +149,11 @@ int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
 	err = nm_report_merge(&n, kind, code, ids);
 	if (!err)
 		err = storm_reports_add(&s->report.mine, kind, code, ids, NULL);
+	if (n.any) /* on an error, too: another attempt has no news */
+		nm_report_changed(s, n.haste, now);
 	if (err)
 		return err;
 	s->report.mine_at = now;
-	if (n.any)
-		nm_report_changed(s, n.haste, now);
 	s->report.mine_in = s->report.version;
 	return STORM_OK;
 }
@@ -189,13 +189,14 @@ void nm_report_part(struct nm_session *s, struct storm_child *c,
 		if (storm_reports_unpack(c->rx.buf, total, &c->complete,
 					 nm_report_from_child, &n))
 			s->nm->link_stats.bad_wire++;
+		/* what has been taken is no news when it comes again */
+		if (n.any || nm_report_complete(s) & ~s->report.complete)
+			nm_report_changed(s, n.haste, now);
 		if (n.err) {
 			storm_report_rx_drop(&c->rx);
 			return;
 		}
 		storm_report_rx_done(&c->rx);
-		if (n.any || nm_report_complete(s) & ~s->report.complete)
-			nm_report_changed(s, n.haste, now);
 	}
 	storm_put64(&o, c->rx.done);
 	nm_send(s, STORM_MSG_REPORT_ACK, 0, ack, sizeof(ack), c->node);
