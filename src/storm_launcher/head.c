@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include "head_private.h"
 #include "launcher_base.h"
 #include "run_names.h"
+#include "run_paths.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
 
@@ -55,12 +57,25 @@ static void head_send_away(void)
 	}
 }
 
+/* The first time also which one it is: names of files have it. */
+static void head_put_queued(struct conn *c, uint8_t waits)
+{
+	const char *step = getenv("SLURM_STEP_ID");
+	uint8_t body[64];
+	struct storm_out o = { body, body + sizeof(body), false };
+
+	c->queued = waits;
+	storm_put8(&o, waits);
+	storm_put64(&o, c->run);
+	if (step && strlen(step) < 20)
+		storm_put(&o, step, strlen(step));
+	conn_put(c, RUN_QUEUED, body, (size_t) (o.p - body));
+}
+
 static void head_say_queued(struct conn *c, uint8_t waits)
 {
-	if (c->queued == waits)
-		return;
-	c->queued = waits;
-	conn_put(c, RUN_QUEUED, &waits, 1);
+	if (c->queued != waits)
+		head_put_queued(c, waits);
 }
 
 static void head_begin_runs(void)
@@ -91,8 +106,8 @@ static void head_end_runs(void)
 		uint8_t status = (uint8_t) run_status(run);
 
 		if (c && c->fd >= 0) {
-			run_tell(run, c->what.argv[0], c->what.cwd,
-				 head_node_name, head_say_line, c);
+			run_tell(run, &c->what, head_node_name, head_say_line,
+				 c);
 			conn_put(c, RUN_END, &status, 1);
 			c->run = 0;
 			c->bye = true;
@@ -214,6 +229,23 @@ static struct user_run *head_add_run(struct conn *c, const struct run_ask *ask,
 	return run;
 }
 
+/* Tasks of which input or output alone is wanted are there.  False, and why. */
+static bool head_tasks_named(const struct user_run *run,
+			     const struct run_what *w, char *why, size_t size)
+{
+	for (int k = 0; k < 3; k++) {
+		uint32_t task;
+
+		if (run_stream_of(w->stream[k], &task) != RUN_ONE_TASK ||
+		    task < run->tasks)
+			continue;
+		snprintf(why, size, "task %u is named, the run has %u tasks",
+			 task, run->tasks);
+		return false;
+	}
+	return true;
+}
+
 static void head_ask(struct conn *c, struct storm_in *body)
 {
 	struct run_ask ask;
@@ -240,6 +272,10 @@ static void head_ask(struct conn *c, struct storm_in *body)
 		return;
 	}
 	run = head_add_run(c, &ask, why, sizeof(why));
+	if (run && !head_tasks_named(run, &c->what, why, sizeof(why))) {
+		runs_leave(&head.runs, run);
+		run = NULL;
+	}
 	if (!run) {
 		head_refuse(c, RUN_REFUSED, *why ? why : "no memory");
 		c->bye = true;
@@ -248,7 +284,7 @@ static void head_ask(struct conn *c, struct storm_in *body)
 	c->kind = CONN_CLIENT;
 	c->run = run->number;
 	/* without this first word a client may ask another head */
-	conn_put(c, RUN_QUEUED, &(uint8_t) { 0 }, 1);
+	head_put_queued(c, 0);
 	conn_flush(c);
 	head_begin_runs();
 	if (run->state == RUN_WAITS)

@@ -152,7 +152,7 @@ static bool head_pass_files(const struct user_run *run, struct conn *c)
 			       false };
 	struct conn *l = head_of_kind(CONN_PARENT);
 
-	if (!l || c->file[0] < 0 ||
+	if (!l || c->file[0] < 0 || !c->what.direct ||
 	    !storm_idset_has(&run->nodes, head.step.local))
 		return false;
 	run_frame_head(frame, RUN_FILES, 8);

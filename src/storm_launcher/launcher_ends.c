@@ -53,13 +53,46 @@ static void launcher_run_less(struct launched *run)
 		launcher_run_drop(run);
 }
 
-void launcher_task_close(struct local_task *t)
+void launcher_task_drop(struct local_task *t)
 {
-	for (int k = 0; k < 2; k++) {
+	for (int k = 0; t && k < 2; k++) {
 		if (t->pipe[k] >= 0)
 			close(t->pipe[k]);
-		t->pipe[k] = -1;
+		run_lines_fini(&t->lines[k]);
 	}
+	free(t);
+}
+
+/* Line by line.  True: its end is reached, and all of it is sent. */
+static bool launcher_lines_read(struct local_task *t, int k)
+{
+	struct run_lines *l = &t->lines[k];
+	struct relay *relay = t->run->relay;
+	uint8_t fd = (uint8_t) (k + 1);
+	ssize_t n = 1;
+	int err = 0;
+
+	while (n > 0 || err == EINTR) {
+		size_t room;
+		uint8_t *to;
+
+		relay_lines(relay, l, fd, false);
+		to = run_lines_room(l, &room);
+		if (!to)
+			return true; /* a task that writes gets SIGPIPE */
+		if (!room)
+			return false;
+		n = read(t->pipe[k], to, room);
+		err = n < 0 ? errno : 0;
+		if (n > 0)
+			l->have += (size_t) n;
+		if (n > 0 && relay_failed(relay))
+			return false;
+	}
+	if (err == EAGAIN && !t->ended)
+		return false;
+	relay_lines(relay, l, fd, true);
+	return !l->have;
 }
 
 /* Read what is in its pipe.  True: nobody needs the pipe any more.  What it wrote
@@ -71,6 +104,8 @@ static bool launcher_pipe_read(struct local_task *t, int k)
 
 	if (relay_is_deaf(relay, fd))
 		return true; /* a task that writes gets SIGPIPE */
+	if (t->run->what.label)
+		return launcher_lines_read(t, k);
 	errno = 0;
 	return !relay_read(relay, t->pipe[k], fd) &&
 	       (errno != EAGAIN || t->ended);
@@ -111,7 +146,7 @@ void launcher_tasks_report(void)
 					   relay_failed(run->relay));
 		launcher_report(t->id, t->code);
 		*at = t->next;
-		free(t);
+		launcher_task_drop(t);
 		launcher_run_less(run);
 	}
 }

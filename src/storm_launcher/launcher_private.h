@@ -19,6 +19,7 @@
 #include <pthread.h>
 
 #include "relay.h"
+#include "run_lines.h"
 #include "run_sock.h"
 #include "src/libstorm/base/worker.h"
 #include "src/libstorm/storm.h"
@@ -44,8 +45,9 @@ struct local_task {
 	struct launched *run;
 	uint32_t id;
 	pid_t pid;
-	int pipe[2];	   /* its output; -1: none, or it is read to its end */
-	bool ended, wrote; /* to the relay */
+	int pipe[2]; /* its output; -1: none, or it is read to its end */
+	struct run_lines lines[2]; /* with -l */
+	bool ended, wrote;	   /* to the relay */
 	uint32_t code;
 };
 
@@ -105,7 +107,8 @@ void launcher_begin(struct storm_in *in, uint8_t *msg);
 
 void launcher_report(uint32_t id, uint32_t code);
 void launcher_run_drop(struct launched *run);
-void launcher_task_close(struct local_task *t);
+/* Let go of its pipes, and free it; NULL: nothing. */
+void launcher_task_drop(struct local_task *t);
 /* Send what it has written. */
 void launcher_task_read(struct local_task *t);
 /* Report the tasks that have ended and whose output the client has. */

@@ -12,26 +12,27 @@
 #include "relay.h"
 #include "run_names.h"
 
-/* The descriptors of a task: fd[], of which theirs[] are to be closed here, and
- * what the launcher reads.  False: none are left. */
+/* The descriptors of a task that lead to no file, of which theirs[] are to be closed
+ * here, and what the launcher reads.  False: none are left. */
 static bool launcher_fds(struct launched *run, struct local_task *t,
-			 int (*fd)[3], int (*theirs)[2])
+			 struct task_stdio *io, int (*theirs)[2])
 {
-	(*fd)[0] = launcher.null;
-	(*theirs)[0] = (*theirs)[1] = -1;
+	io->fd[0] = launcher.null;
 	if (!run->relay) {
-		(*fd)[1] = run->fd[0];
-		(*fd)[2] = run->fd[1];
+		io->fd[1] = run->fd[0];
+		io->fd[2] = run->fd[1];
 		return true;
 	}
 	for (int k = 0; k < 2; k++) {
 		int p[2];
 
+		if (io->path[1 + k] || (k && io->err_as_out))
+			continue;
 		if (pipe2(p, O_CLOEXEC))
 			return false;
 		fcntl(p[0], F_SETFL, O_NONBLOCK);
 		t->pipe[k] = p[0];
-		(*fd)[1 + k] = (*theirs)[k] = p[1];
+		io->fd[1 + k] = (*theirs)[k] = p[1];
 	}
 	return true;
 }
@@ -42,32 +43,35 @@ static void launcher_start_task(struct launched *run, uint32_t local,
 	struct local_task *t = calloc(1, sizeof(*t));
 	uint32_t id = run->start.first + rank;
 	uint32_t code = run_code(RUN_NO_START, ENOMEM);
-	int fd[3], theirs[2] = { -1, -1 };
+	struct task_stdio io = { .fd = { -1, -1, -1 } };
+	int theirs[2] = { -1, -1 };
 	char **env = NULL;
 
 	if (t) {
 		t->run = run;
 		t->id = id;
 		t->pipe[0] = t->pipe[1] = -1;
-		env = task_env(&run->form, local);
+		for (int k = 0; run->what.label && k < 2; k++)
+			run_lines_label(&t->lines[k], rank, run->start.tasks);
+		if (task_paths(&run->form, local, &io))
+			env = task_env(&run->form, local);
 	}
-	if (env && launcher_fds(run, t, &fd, &theirs))
-		t->pid = task_start(&run->form, env, fd, &code);
+	if (env && launcher_fds(run, t, &io, &theirs))
+		t->pid = task_start(&run->form, env, &io, &code);
 	else if (env)
 		code = run_code(RUN_NO_START, errno);
 	for (int k = 0; k < 2; k++)
 		if (theirs[k] >= 0)
 			close(theirs[k]);
 	free(env);
+	task_paths_free(&io);
 	if (t && t->pid) {
 		t->next = launcher.tasks;
 		launcher.tasks = t;
 		return;
 	}
 	launcher_report(id, code);
-	if (t)
-		launcher_task_close(t);
-	free(t);
+	launcher_task_drop(t);
 	run->tasks--;
 }
 

@@ -15,6 +15,7 @@
 
 #include "relay.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
 #include "src/libstorm/base/worker.h"
 #include "src/libstorm/wire/credential.h"
 
@@ -228,6 +229,28 @@ bool relay_read(struct relay *r, int pipe, uint8_t fd)
 			relay_put(r, RUN_OUTPUT, piece, 1 + (size_t) n);
 	}
 	return true;
+}
+
+void relay_lines(struct relay *r, struct run_lines *l, uint8_t fd, bool over)
+{
+	for (;;) {
+		uint8_t *frame = r->out + r->have;
+		uint8_t *body = frame + RUN_FRAME_HEADER;
+		size_t room = ROOM - r->have, n;
+
+		if (room <= RUN_FRAME_HEADER + 1)
+			return;
+		room = storm_min(room - RUN_FRAME_HEADER - 1, PIECE - 1);
+		n = run_lines_take(l, body + 1, room, over);
+		if (!n)
+			return;
+		r->sent += n;
+		if (r->failed)
+			continue;
+		body[0] = fd;
+		run_frame_head(frame, RUN_OUTPUT, 1 + n);
+		r->have += RUN_FRAME_HEADER + 1 + n;
+	}
 }
 
 uint64_t relay_sent(const struct relay *r)

@@ -8,6 +8,7 @@
 #ifndef STORM_RELAY_H
 #define STORM_RELAY_H
 
+#include "run_lines.h"
 #include "run_wire.h"
 
 struct relay;
@@ -25,6 +26,8 @@ void relay_destroy(struct relay *r);
  * to a connection that failed is lost, and said once.
  */
 bool relay_read(struct relay *r, int pipe, uint8_t fd);
+/* Move lines to what is to be sent, as many as there is room for. */
+void relay_lines(struct relay *r, struct run_lines *l, uint8_t fd, bool over);
 /* May more be read? */
 bool relay_has_room(const struct relay *r);
 /* Bytes of OUTPUT so far, and has the head got so many, or are they lost? */

@@ -79,8 +79,11 @@ static char **run_get_list(struct storm_in *i)
 
 size_t run_what_len(const struct run_what *w)
 {
-	return 4 + sizeof(w->limit) + 4 + strlen(w->cwd) + 1 +
-	       run_list_len(w->argv) + run_list_len(w->env);
+	size_t n = 4 + sizeof(w->limit) + 4 + strlen(w->cwd) + 1;
+
+	for (int k = 0; k < 3; k++)
+		n += 4 + strlen(w->stream[k]) + 1;
+	return n + 3 + run_list_len(w->argv) + run_list_len(w->env);
 }
 
 void run_what_put(struct storm_out *o, const struct run_what *w)
@@ -89,6 +92,11 @@ void run_what_put(struct storm_out *o, const struct run_what *w)
 	for (int k = 0; k < RUN_LIMITS; k++)
 		storm_put64(o, w->limit[k]);
 	run_put_text(o, w->cwd);
+	for (int k = 0; k < 3; k++)
+		run_put_text(o, w->stream[k]);
+	storm_put8(o, w->label);
+	storm_put8(o, w->append);
+	storm_put8(o, w->direct);
 	run_put_list(o, w->argv);
 	run_put_list(o, w->env);
 }
@@ -100,6 +108,11 @@ bool run_what_get(struct storm_in *i, struct run_what *w)
 	for (int k = 0; k < RUN_LIMITS; k++)
 		w->limit[k] = storm_get64(i);
 	w->cwd = run_get_text(i);
+	for (int k = 0; k < 3; k++)
+		w->stream[k] = run_get_text(i);
+	w->label = storm_get8(i);
+	w->append = storm_get8(i);
+	w->direct = storm_get8(i);
 	w->argv = run_get_list(i);
 	w->env = run_get_list(i);
 	if (storm_in_done(i) && w->argv[0])

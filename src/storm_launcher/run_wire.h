@@ -33,8 +33,9 @@ enum run_kind {
 	RUN_SIGNAL = 5, /* u8 */
 	/* head -> client */
 	RUN_QUEUED =
-		6,   /* u8: 1 it waits for CPUs, 0 it does not; comes first */
-	RUN_SAY = 7, /* text for stderr */
+		6, /* u8: 1 it waits for CPUs, 0 it does not; u64 its number; text:
+		      * the launchers' step; comes first */
+	RUN_SAY = 7,	  /* text for stderr */
 	RUN_OUTPUT = 8,	  /* u8 descriptor, bytes; a launcher sends it, too */
 	RUN_END = 9,	  /* u8 exit status */
 	RUN_REFUSED = 10, /* text */
@@ -68,6 +69,11 @@ struct run_what {
 	uint32_t umask;
 	uint64_t limit[RUN_LIMITS]; /* soft ones */
 	const char *cwd;
+	/* what -i, -o and -e say (run_paths.h), or ""; err as out: they share a file */
+	const char *stream[3];
+	bool label;  /* lines of output begin with their task's number */
+	bool append; /* files are not emptied */
+	bool direct; /* tasks on the client's host may have its own descriptors */
 	char **argv, **env; /* end with NULL */
 };
 
@@ -160,6 +166,9 @@ enum run_cause {
 	RUN_NO_CWD,	 /* this errno: the directory */
 	RUN_NO_START,	 /* this errno: all else before the program */
 	RUN_OUTPUT_LOST, /* this errno: some of its output did not come */
+	RUN_NO_STDIN,	 /* this errno: its file; so the next two */
+	RUN_NO_STDOUT,
+	RUN_NO_STDERR,
 	RUN_CAUSES
 };
 uint32_t run_code(enum run_cause cause, int value);

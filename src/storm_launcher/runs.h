@@ -8,6 +8,7 @@
 #ifndef STORM_RUNS_H
 #define STORM_RUNS_H
 
+#include "run_wire.h"
 #include "src/libstorm/storm.h"
 
 /* A head that has given so many task ids takes no more runs. */
@@ -126,10 +127,10 @@ int run_status(const struct user_run *run);
 
 /*
  * What is to be said of a run that is over, one line for each way in which tasks
- * did not end well: say(arg, line).  name(arg, node) is a node's name, program the
- * task's argv[0], cwd its directory.
+ * did not end well: say(arg, line).  name(arg, node) is a node's name, what is what was
+ * executed.
  */
-void run_tell(const struct user_run *run, const char *program, const char *cwd,
+void run_tell(const struct user_run *run, const struct run_what *what,
 	      const char *(*name)(void *arg, uint32_t node),
 	      void (*say)(void *arg, const char *line), void *arg);
 /* Likewise, which tasks have ended, and which have not. */

@@ -71,8 +71,10 @@ static void run_line_tasks(struct run_line *l, const struct storm_idset *ranks)
 }
 
 static void run_line_cause(struct run_line *l, uint32_t code,
-			   const char *program, const char *cwd)
+			   const struct run_what *what)
 {
+	static const char *const stream[] = { "stdin", "stdout", "stderr" };
+
 	enum run_cause cause;
 	int value;
 
@@ -84,10 +86,15 @@ static void run_line_cause(struct run_line *l, uint32_t code,
 		run_line_add(l, "%s%s", strsignal(value & 0x7f),
 			     value & 0x80 ? " (core dumped)" : "");
 	else if (cause == RUN_NOT_STARTED)
-		run_line_add(l, "cannot execute %s: %s", program,
+		run_line_add(l, "cannot execute %s: %s", what->argv[0],
 			     strerror(value));
 	else if (cause == RUN_NO_CWD)
-		run_line_add(l, "cannot change to directory %s: %s", cwd,
+		run_line_add(l, "cannot change to directory %s: %s", what->cwd,
+			     strerror(value));
+	else if (cause >= RUN_NO_STDIN && cause <= RUN_NO_STDERR)
+		run_line_add(l, "Could not open %s file %s: %s",
+			     stream[cause - RUN_NO_STDIN],
+			     what->stream[cause - RUN_NO_STDIN],
 			     strerror(value));
 	else if (cause == RUN_OUTPUT_LOST)
 		run_line_add(l, "output is lost: %s", strerror(value));
@@ -95,7 +102,7 @@ static void run_line_cause(struct run_line *l, uint32_t code,
 		run_line_add(l, "cannot start a task: %s", strerror(value));
 }
 
-void run_tell(const struct user_run *run, const char *program, const char *cwd,
+void run_tell(const struct user_run *run, const struct run_what *what,
 	      const char *(*name)(void *arg, uint32_t node),
 	      void (*say)(void *arg, const char *line), void *arg)
 {
@@ -109,7 +116,7 @@ void run_tell(const struct user_run *run, const char *program, const char *cwd,
 		run_line_add(&l, ": ");
 		run_line_tasks(&l, &e->tasks);
 		run_line_add(&l, ": ");
-		run_line_cause(&l, e->code, program, cwd);
+		run_line_cause(&l, e->code, what);
 		say(arg, l.text);
 	}
 }

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -18,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "run_paths.h"
 #include "src/libstorm/base/minmax.h"
 #include "task.h"
 
@@ -209,13 +211,84 @@ char **task_env(const struct task_form *f, uint32_t local)
 	return v.env;
 }
 
+/* ------------------------------------------------------------------- files --- */
+
+/* A variable of the run's environment, or NULL. */
+static const char *task_variable(const struct run_what *w, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (char **e = w->env; *e; e++)
+		if (!strncmp(*e, name, n) && (*e)[n] == '=')
+			return *e + n + 1;
+	return NULL;
+}
+
+static char *task_path_of(const struct task_form *f, const char *text,
+			  uint32_t rank)
+{
+	const struct run_path_of of = {
+		.job = getenv("SLURM_JOB_ID"),
+		.step = f->step,
+		.run = f->start->number,
+		.array_job = task_variable(f->what, "SLURM_ARRAY_JOB_ID"),
+		.array_task = task_variable(f->what, "SLURM_ARRAY_TASK_ID"),
+		.job_name = task_variable(f->what, "SLURM_JOB_NAME"),
+		.user = getenv("SLURM_JOB_USER"),
+		.node = f->name,
+		.nth = f->nth,
+		.task = rank,
+	};
+	char path[PATH_MAX];
+
+	return run_path(path, sizeof(path), text, &of) ? strdup(path) : NULL;
+}
+
+/* Its kth descriptor leads to a file.  The first task here empties one that it shares
+ * with others. */
+static bool task_path_set(const struct task_form *f, uint32_t local, int k,
+			  struct task_stdio *out)
+{
+	const char *text = f->what->stream[k];
+	uint32_t rank = f->start->rank[f->nth] + local, one;
+	enum run_stream kind = run_stream_of(text, &one);
+
+	out->flags[k] = k ? O_WRONLY | O_CREAT | O_APPEND : O_RDONLY;
+	if (k && !f->what->append && (!local || run_path_has(text, "t")))
+		out->flags[k] |= O_TRUNC;
+	if (kind == RUN_CLIENTS || (kind == RUN_ONE_TASK && one == rank))
+		return true;
+	out->path[k] = kind == RUN_NOTHING || kind == RUN_ONE_TASK ?
+			       strdup("/dev/null") :
+			       task_path_of(f, text, rank);
+	return out->path[k] != NULL;
+}
+
+bool task_paths(const struct task_form *f, uint32_t local,
+		struct task_stdio *out)
+{
+	const char *const *stream = f->what->stream;
+	bool good = true;
+
+	for (int k = 0; k < 2; k++)
+		good &= task_path_set(f, local, k, out);
+	out->err_as_out = out->path[1] && !strcmp(stream[1], stream[2]);
+	return (out->err_as_out || task_path_set(f, local, 2, out)) && good;
+}
+
+void task_paths_free(struct task_stdio *s)
+{
+	for (int k = 0; k < 3; k++)
+		free(s->path[k]);
+}
+
 /* ------------------------------------------------------------------- child --- */
 
 /* The child and its launcher share it: what went wrong. */
 struct task_child {
 	const struct run_what *what;
 	char **env;
-	const int *fd;
+	const struct task_stdio *io;
 	pid_t launcher;
 	volatile int err;
 	volatile enum run_cause cause;
@@ -304,6 +377,24 @@ static int task_exec(char *const *argv, char **env)
 	}
 }
 
+/* With the task's directory and umask; a launcher has descriptors 0 to 2. */
+static void task_open(struct task_child *c, int k)
+{
+	int fd;
+
+	if (k == STDERR_FILENO && c->io->err_as_out) {
+		if (dup2(STDOUT_FILENO, k) < 0)
+			task_fail(c, RUN_NO_START);
+		return;
+	}
+	if (!c->io->path[k])
+		return;
+	fd = open(c->io->path[k], c->io->flags[k], 0666);
+	if (fd < 0 || dup2(fd, k) < 0)
+		task_fail(c, (enum run_cause)(RUN_NO_STDIN + k));
+	close(fd);
+}
+
 static int task_child_main(void *arg)
 {
 	struct task_child *c = arg;
@@ -314,7 +405,9 @@ static int task_child_main(void *arg)
 	    setpgid(0, 0))
 		task_fail(c, RUN_NO_START);
 	for (int k = 0; k < 3; k++)
-		if (dup2(c->fd[k], k) < 0)
+		if (!c->io->path[k] &&
+		    !(k == STDERR_FILENO && c->io->err_as_out) &&
+		    dup2(c->io->fd[k], k) < 0)
 			task_fail(c, RUN_NO_START);
 	task_write_pid(c->env[0]);
 	task_signals_default();
@@ -322,20 +415,22 @@ static int task_child_main(void *arg)
 	umask((mode_t) c->what->umask);
 	if (chdir(c->what->cwd))
 		task_fail(c, RUN_NO_CWD);
+	for (int k = 0; k < 3; k++)
+		task_open(c, k);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	errno = task_exec(c->what->argv, c->env);
 	task_fail(c, RUN_NOT_STARTED);
 }
 
-pid_t task_start(const struct task_form *f, char **env, const int fd[3],
-		 uint32_t *code)
+pid_t task_start(const struct task_form *f, char **env,
+		 const struct task_stdio *io, uint32_t *code)
 {
 	static char *stack; /* the launcher waits until it is free again */
 	struct task_child c = {
 		.what = f->what,
 		.env = env,
-		.fd = fd,
+		.io = io,
 		.launcher = getpid(),
 	};
 	sigset_t all, before;

@@ -32,9 +32,22 @@ struct task_form {
  * this node or of a step.  The caller frees it with free(), and not before it is used. */
 char **task_env(const struct task_form *f, uint32_t local);
 
-/* Start it, with fd[] as its descriptors 0 to 2, which must be above 2.  env is
- * task_env()'s, and changed.  The pid; or 0, and *code says why. */
-pid_t task_start(const struct task_form *f, char **env, const int fd[3],
-		 uint32_t *code);
+/* Its descriptors 0 to 2. */
+struct task_stdio {
+	int fd[3];     /* above 2 */
+	char *path[3]; /* a file, instead; NULL: none.  The caller frees them */
+	int flags[3];  /* to open it with */
+	bool err_as_out; /* 2 is 1 */
+};
+
+/* What -i, -o and -e say of task number `local` here.  Those that have no file get no
+ * path.  False: no memory, or a name is too long. */
+bool task_paths(const struct task_form *f, uint32_t local,
+		struct task_stdio *out);
+void task_paths_free(struct task_stdio *s);
+
+/* Start it.  env is task_env()'s, and changed.  The pid; or 0, and *code says why. */
+pid_t task_start(const struct task_form *f, char **env,
+		 const struct task_stdio *io, uint32_t *code);
 
 #endif

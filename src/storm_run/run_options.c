@@ -11,12 +11,12 @@
 #include <strings.h>
 
 #include "run_options.h"
+#include "src/storm_launcher/run_paths.h"
 #include "storm_config.h"
 
 static const char usage[] =
 	"Usage: storm run [OPTIONS] PROGRAM [ARGUMENTS]\n"
-	"Start tasks in this job by launchers that stay on its nodes.  The first one of a\n"
-	"job starts them.\n"
+	"Start tasks in this job by launchers that stay on its nodes.\n"
 	"\n"
 	"  -N, --nodes=N            on so many nodes [one for each task, at most all]\n"
 	"  -n, --ntasks=N           so many tasks [one for each node]\n"
@@ -27,10 +27,15 @@ static const char usage[] =
 	"  -t, --time=TIME          end it then: minutes, or [days-][hours:]min:sec\n"
 	"  -K, --kill-on-bad-exit   end it when a task fails; =0: do not\n"
 	"  -W, --wait=SECONDS       end it so long after its first task has ended\n"
+	"  -o, --output=FILE        write there; %t, %n, %N: a file for each task or node\n"
+	"  -e, --error=FILE         likewise, standard error [as -o]\n"
+	"  -i, --input=FILE         read from there, on each node [/dev/null]\n"
+	"      --open-mode=a|t      append to these files, or empty them first [t]\n"
+	"  -l, --label              begin each line with the number of its task\n"
+	"  -u, --unbuffered         nothing: output comes as it is written\n"
 	"      --start              start the launchers alone; then they stay if idle\n"
 	"      --stop               end the launchers, and what they run\n"
-	"  -V, --version            print the version\n"
-	"  -h, --help               print this summary\n"
+	"  -V, --version, -h, --help   print the version, or this summary\n"
 	"\n"
 	"Exit status: the highest one of the tasks; 128 and more: a signal.  1 also if\n"
 	"the run was lost or refused, 2 if the command line is wrong.\n";
@@ -128,9 +133,20 @@ static bool run_yes_or_no(const char *text, bool *out)
 	return true;
 }
 
+/* As srun reads it: by its first letter. */
+static bool run_open_mode(const char *value, bool *append)
+{
+	if (*value == 'a' || *value == 'A' || *value == 't' || *value == 'T') {
+		*append = *value == 'a' || *value == 'A';
+		return true;
+	}
+	run_say("\"%s\" is no mode: append or truncate", value);
+	return false;
+}
+
 /* -------------------------------------------------------------------- options --- */
 
-enum { START = 256, STOP, NOT_YET };
+enum { START = 256, STOP, OPEN_MODE, NOT_YET };
 
 static const struct option run_options_known[] = {
 	{ "nodes", required_argument, NULL, 'N' },
@@ -142,6 +158,12 @@ static const struct option run_options_known[] = {
 	{ "time", required_argument, NULL, 't' },
 	{ "kill-on-bad-exit", optional_argument, NULL, 'K' },
 	{ "wait", required_argument, NULL, 'W' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "error", required_argument, NULL, 'e' },
+	{ "input", required_argument, NULL, 'i' },
+	{ "open-mode", required_argument, NULL, OPEN_MODE },
+	{ "label", no_argument, NULL, 'l' },
+	{ "unbuffered", no_argument, NULL, 'u' },
 	{ "start", no_argument, NULL, START },
 	{ "stop", no_argument, NULL, STOP },
 	{ "version", no_argument, NULL, 'V' },
@@ -162,6 +184,9 @@ static const struct {
 	{ "SRUN_CPUS_PER_TASK", 'c' },	{ "SLURM_REMOTE_CWD", 'D' },
 	{ "SLURM_WORKING_DIR", 'D' },	{ "SLURM_TIMELIMIT", 't' },
 	{ "SLURM_KILL_BAD_EXIT", 'K' }, { "SLURM_WAIT", 'W' },
+	{ "SLURM_STDINMODE", 'i' },	{ "SLURM_STDOUTMODE", 'o' },
+	{ "SLURM_STDERRMODE", 'e' },	{ "SLURM_OPEN_MODE", OPEN_MODE },
+	{ "SLURM_LABELIO", 'l' },
 };
 
 /* False: it was said why. */
@@ -191,6 +216,22 @@ static bool run_set(int option, const char *value, struct run_options *o)
 		return run_number_or_none(value, "seconds", &o->ask.wait);
 	case START:
 		o->start = true;
+		return true;
+	case 'i':
+		o->stream[0] = value;
+		return true;
+	case 'o':
+		o->stream[1] = value;
+		return true;
+	case 'e':
+		o->stream[2] = value;
+		return true;
+	case OPEN_MODE:
+		return run_open_mode(value, &o->append);
+	case 'l':
+		o->label = !value || strcmp(value, "0") != 0;
+		return true;
+	case 'u': /* pieces come as they are written, whatever is said */
 		return true;
 	case STOP:
 		o->stop = true;
@@ -223,14 +264,30 @@ static void run_fit_nodes(struct run_ask *ask)
 	ask->nodes = ask->tasks;
 }
 
+static bool run_streams_agree(struct run_options *o)
+{
+	uint32_t task;
+
+	if (!o->stream[2])
+		o->stream[2] = o->stream[1];
+	for (int k = 1; o->label && k < 3; k++)
+		if (run_stream_of(o->stream[k], &task) == RUN_MANY_FILES) {
+			run_say("%s: lines of a file for each task or node have no label yet",
+				o->stream[k]);
+			return false;
+		}
+	return true;
+}
+
 int run_parse(int argc, char **argv, struct run_options *o)
 {
 	int c, at = 0;
 
-	*o = (struct run_options) { .ask = { .with = "", .without = "" } };
+	*o = (struct run_options) { .ask = { .with = "", .without = "" },
+				    .stream = { "", "" } };
 	if (!run_set_by_variables(o))
 		return RUN_USAGE;
-	while ((c = getopt_long(argc, argv, "+N:n:c:w:x:D:t:K::W:Vh",
+	while ((c = getopt_long(argc, argv, "+N:n:c:w:x:D:t:K::W:o:e:i:luVh",
 				run_options_known, &at)) >= 0) {
 		if (c == 'V') {
 			puts("storm " STORM_VERSION);
@@ -246,6 +303,8 @@ int run_parse(int argc, char **argv, struct run_options *o)
 		if (!run_set(c, optarg, o))
 			return RUN_USAGE;
 	}
+	if (!run_streams_agree(o))
+		return RUN_USAGE;
 	run_fit_nodes(&o->ask);
 	o->argv = argv + optind;
 	if (o->start + o->stop + (optind < argc) == 1)

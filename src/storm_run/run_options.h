@@ -15,7 +15,10 @@ struct run_options {
 	struct run_ask ask;
 	bool start, stop;
 	const char *cwd; /* the tasks'; NULL: as here */
-	char **argv;	 /* the program and its arguments; ends with NULL */
+	/* -i, -o and -e, or ""; err is as out if it is not given */
+	const char *stream[3];
+	bool label, append;
+	char **argv; /* the program and its arguments; ends with NULL */
 };
 
 /* RUN_GOES_ON, or the exit status: it was said why. */

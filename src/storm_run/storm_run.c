@@ -22,6 +22,7 @@
 
 #include "run_connect.h"
 #include "run_options.h"
+#include "run_stdio.h"
 #include "src/libstorm/base/clock.h"
 #include "storm_run.h"
 
@@ -83,7 +84,7 @@ static int run_send(int sock, const struct run_options *asked)
 	struct run_what what = { .argv = asked->argv,
 				 .env = environ,
 				 .cwd = cwd };
-	const int fd[RUN_SOCK_FDS] = { STDOUT_FILENO, STDERR_FILENO };
+	const int fd[RUN_SOCK_FDS] = { run_stdio_fd(1), run_stdio_fd(2) };
 	size_t len;
 	uint8_t *buf;
 	struct storm_out o;
@@ -94,6 +95,7 @@ static int run_send(int sock, const struct run_options *asked)
 	what.umask = umask(0);
 	umask((mode_t) what.umask);
 	run_limits(&what);
+	run_stdio_tell(asked, &what);
 	len = run_ask_len(ask) + run_what_len(&what);
 	if (len > RUN_FRAME_MAX) {
 		run_say("arguments and environment have %zu bytes, %u are possible",
@@ -123,6 +125,7 @@ enum { ASK_AGAIN = -2 }; /* beside RUN_GOES_ON */
 /* So many heads may die before they have a run; then the run may be the reason. */
 #define HEADS 3
 
+static const struct run_options *run_asked;
 static bool run_waits; /* for CPUs, and nobody was told */
 static bool run_heard; /* the head has the run, and may have begun it */
 static int run_heads;  /* that have died before that */
@@ -182,7 +185,7 @@ static void run_stop_output(int fd)
 static void run_write(int fd, const uint8_t *buf, size_t len)
 {
 	while (len && !run_deaf[fd]) {
-		struct pollfd p[] = { { fd, POLLOUT, 0 },
+		struct pollfd p[] = { { run_stdio_fd(fd), POLLOUT, 0 },
 				      { run_signals, POLLIN, 0 } };
 		ssize_t n;
 
@@ -198,7 +201,7 @@ static void run_write(int fd, const uint8_t *buf, size_t len)
 			run_pass_signal();
 		if (came < 0 || !p[0].revents)
 			continue;
-		n = write(fd, buf, len < PIECE ? len : PIECE);
+		n = write(run_stdio_fd(fd), buf, len < PIECE ? len : PIECE);
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			run_stop_output(fd);
 		if (n <= 0)
@@ -206,6 +209,21 @@ static void run_write(int fd, const uint8_t *buf, size_t len)
 		buf += n;
 		len -= (size_t) n;
 	}
+}
+
+/* The run has its number. */
+static bool run_is_numbered(struct storm_in *body)
+{
+	static bool known;
+	uint64_t run = storm_get64(body);
+	char step[32];
+
+	if (known)
+		return true;
+	known = true;
+	snprintf(step, sizeof(step), "%.*s", (int) (body->end - body->p),
+		 (const char *) body->p);
+	return run_stdio_open_numbered(run_asked, run, step);
 }
 
 /* RUN_GOES_ON, ASK_AGAIN, or the exit status. */
@@ -233,7 +251,7 @@ static int run_hear(enum run_kind kind, struct storm_in *body)
 	case RUN_QUEUED:
 		run_heard = true;
 		run_waits = storm_get8(body);
-		return RUN_GOES_ON;
+		return run_is_numbered(body) ? RUN_GOES_ON : RUN_FAILED;
 	default:
 		return RUN_GOES_ON;
 	}
@@ -356,6 +374,9 @@ static void run_wait_for_next(int sock)
 
 static int run_tasks(const struct run_job *j, const struct run_options *o)
 {
+	run_asked = o;
+	if (!run_stdio_open(o))
+		return RUN_FAILED;
 	for (;;) {
 		int sock = run_connect(j, true), rc;
 
@@ -469,6 +490,7 @@ int storm_run(int argc, char **argv)
 		return run_stop(&j);
 	if (o.start)
 		return run_start_alone(&j);
-	run_say_input();
+	if (!*o.stream[0])
+		run_say_input();
 	return run_tasks(&j, &o);
 }

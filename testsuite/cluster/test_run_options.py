@@ -37,23 +37,23 @@ def run_both(lab, script):
 
 def test_layout(lab):
     """Which task is where, with how many CPUs and in which directory, and what tasks
-    are told of it."""
+    are told of it. Nodes are named: srun avoids those where a step just ends."""
     cases = run_both(lab, """
 mkdir sub
 show() { both "$@" sh -c 'echo $SLURM_PROCID/$SLURM_NTASKS $SLURMD_NODENAME $SLURM_LOCALID \\
   $SLURM_NODEID/$SLURM_NNODES ${SLURM_CPUS_PER_TASK-none} $SLURM_STEP_NODELIST \\
   $SLURM_STEP_TASKS_PER_NODE $SLURM_TASKS_PER_NODE $SLURM_GTIDS $SLURM_UMASK $PWD'; }
-show -n3 -c1
+show -n3 -c1 -w n1,n2,n3
 show -N4 -n4 -c2
 show -n5
 show --nodes=2 --ntasks 3 -w n2,n3
-show -N3 -n3 -w 'n[2-3]'
+show -N3 -n3 -w 'n[2-4]'
 show -N 2 -n2 --exclude=n1,n3
-show -N3 -n2
+show -N3 -n2 -w 'n[1-2]'
 show -n1 --nodelist=n4 -D /tmp
-umask 077; show -n1 --chdir sub
-export SRUN_CPUS_PER_TASK=2; show -n2
-SLURM_REMOTE_CWD=/ show -n1 -c1
+umask 077; show -n1 -w n1 --chdir sub
+export SRUN_CPUS_PER_TASK=2; show -n2 -w n1,n2
+SLURM_REMOTE_CWD=/ show -n1 -c1 -w n1
 """)
     for case in cases:
         shown = {by: sorted(out.splitlines()) for by, (out, _) in case.items()}
@@ -121,6 +121,78 @@ both -N2 -n4 -c1 -w n2,n4 sh -c 'exec env -0 >env.$BY.$SLURM_PROCID'
         assert set(srun) - set(storm) == NOT_GIVEN & set(srun), rank
         assert set(storm) <= set(srun), rank
         assert {name for name in storm if storm[name] != srun[name]} <= OTHERS, rank
+
+
+def test_label(lab):
+    """Whole lines with the number of their task, as wide as srun has it; the last line of
+    a task gets its end. Order within a task is kept."""
+    cases = run_both(lab, """
+both -N4 -n4 -l sh -c 'echo $SLURM_PROCID; echo err >&2; printf "\\n\\nx  y\\nno end"'
+both -N4 -n12 --overcommit true
+SLURM_LABELIO=1 both -N2 -n2 sh -c 'seq 3000; seq 10 >&2'
+""".replace("both -N4 -n12 --overcommit true\n", ""))
+    for case in cases:
+        for k in (0, 1):
+            srun, storm = (case[by][k].splitlines() for by in ("srun", "storm"))
+            for task in "0123":
+                assert [x for x in srun if x.startswith(task + ": ")] == \
+                    [x for x in storm if x.startswith(task + ": ")]
+            assert sorted(srun) == sorted(storm)
+
+
+def test_files(lab):
+    """-o, -e and -i, with srun's patterns: the same names, and the same bytes."""
+    one = begin(lab, BOTH + """
+mkdir srun storm
+for by in srun storm; do
+  printf 'given %s\\n' 0 1 2 3 >$by/in; for k in 0 1 2 3; do echo in $k >$by/in.$k; done
+done
+files() {
+  n=$((n + 1))
+  (cd srun; srun --launch=slurm "$@" >said.$n 2>err.$n </dev/null; echo $? >code.$n)
+  (cd storm; storm run "$@" >said.$n 2>err.$n </dev/null; echo $? >code.$n)
+}
+say='echo out $SLURM_PROCID; echo err $SLURM_PROCID >&2'
+files -N4 -n4 -o out.%t.%j.%%.%4t sh -c "$say"
+files -N4 -n4 -o %N-%n.out -e err.%t sh -c "$say"
+files -N4 -n8 -o node.%n sh -c 'echo line; echo err >&2'
+files -N4 -n4 -o one.%j -e two sh -c "$say"
+files -N4 -n4 -o both.%x sh -c "$say"
+files -N2 -n2 --open-mode=append -o one.%j sh -c "$say"
+files -N2 -n2 -o none sh -c "$say"
+files -N2 -n2 -e none sh -c "$say"
+files -N4 -n4 -o 2 -e 1 sh -c "$say"
+files -N4 -n4 -i none cat
+files -N2 -n2 -i in cat
+files -n1 -D /tmp -o where sh -c pwd
+files -n1 -o 'a\\%t' sh -c 'echo plain'
+files -N4 -n4 -l -o labels sh -c "$say"
+SLURM_STDOUTMODE=by.%t SLURM_OPEN_MODE=t files -N2 -n2 sh -c "$say"
+files -n1 -o /nowhere/x true
+storm run -N1 -n1 -o late.%s -e late.%J sh -c 'echo x; echo y >&2'
+storm run -N2 -n2 -o 2 true 2>named; echo $? >>named
+# srun of 22.05 hangs now and then with this
+cd storm; storm run -N4 -n4 -i in.%t cat >../cats
+""")
+    assert one.finish().code == 0, one.log()
+    srun, storm = ({f.name: f.read_text() for f in (one.dir / by).iterdir()}
+                   for by in ("srun", "storm"))
+    for name in sorted(set(srun) | set(storm)):
+        left, right = srun.get(name), storm.get(name)
+        assert left is not None and right is not None, (name, left, right)
+        if name.startswith("err.") or name == "code.16":
+            continue
+        assert sorted(left.splitlines()) == sorted(right.splitlines()), name
+    assert srun["code.16"] != "0\n" and storm["code.16"] == "1\n"
+    assert storm["err.16"].startswith("storm run: error: Could not open stdout file /nowhere/x: ")
+    late = {f.name: f.read_text() for f in one.dir.glob("late.*")}
+    assert sorted(late.values()) == ["x\n", "y\n"], late
+    assert any(re.fullmatch(r"late\.\d+\.\d+\.\d+", name) for name in late)
+    assert any(re.fullmatch(r"late\.\d+\.\d+", name) for name in late)
+    assert sorted((one.dir / "cats").read_text().splitlines()) == \
+        [f"in {k}" for k in range(4)]
+    assert (one.dir / "named").read_text() == \
+        "storm run: task 2 is named, the run has 2 tasks\n1\n"
 
 
 def test_time(lab):

@@ -65,8 +65,13 @@ static const char *name(void *arg, uint32_t node)
 
 static const char *told(const struct user_run *run)
 {
+	char *argv[] = { (char *) "prog", NULL };
+	const struct run_what what = { .argv = argv,
+				       .cwd = "/dir",
+				       .stream = { "", "out.%t", "" } };
+
 	said[0] = '\0';
-	run_tell(run, "prog", "/dir", name, say, NULL);
+	run_tell(run, &what, name, say, NULL);
 	return said;
 }
 
@@ -376,6 +381,15 @@ START_TEST(test_codes)
 	must(!runs_init(&r, 2, cpus));
 	run = add(&r, 2, 2);
 	runs_begin(&r);
+	report(&r, run_code(RUN_NO_STDOUT, 13), 0, 0);
+	must(run_status(run) == 13);
+	ck_assert_str_eq(
+		told(run),
+		"error: n1: task 0: Could not open stdout file out.%t: Permission denied\n");
+	runs_fini(&r);
+	must(!runs_init(&r, 2, cpus));
+	run = add(&r, 2, 2);
+	runs_begin(&r);
 	report(&r, 0, 0, 0);
 	report(&r, run_code(RUN_OUTPUT_LOST, 111), 1, 1);
 	must(runs_over(&r) == run && run_status(run) == 1);
@@ -632,9 +646,12 @@ static char *env_[] = { "PATH=/bin", "X=", NULL };
 
 static struct run_what some_what(void)
 {
-	struct run_what w = {
-		.umask = 027, .cwd = "/home", .argv = argv_, .env = env_
-	};
+	struct run_what w = { .umask = 027,
+			      .cwd = "/home",
+			      .stream = { "none", "o.%t", "" },
+			      .label = true,
+			      .argv = argv_,
+			      .env = env_ };
 
 	for (int k = 0; k < RUN_LIMITS; k++)
 		w.limit[k] = (uint64_t) k << 33;
@@ -664,6 +681,8 @@ START_TEST(test_what)
 	struct run_what w;
 
 	must(run_what_get(&in, &w));
+	must(!strcmp(w.stream[0], "none") && !strcmp(w.stream[1], "o.%t") &&
+	     !*w.stream[2] && w.label && !w.append && !w.direct);
 	must(w.umask == 027 && !strcmp(w.cwd, "/home") &&
 	     w.limit[3] == 3ull << 33);
 	for (int k = 0; k < 5; k++)
