@@ -377,7 +377,8 @@ static int task_exec(char *const *argv, char **env)
 	}
 }
 
-/* With the task's directory and umask; a launcher has descriptors 0 to 2. */
+/* With the task's directory and umask; a launcher has descriptors 0 to 2.  The launcher
+ * waits here: it must not be for the other end of a FIFO. */
 static void task_open(struct task_child *c, int k)
 {
 	int fd;
@@ -389,8 +390,9 @@ static void task_open(struct task_child *c, int k)
 	}
 	if (!c->io->path[k])
 		return;
-	fd = open(c->io->path[k], c->io->flags[k], 0666);
-	if (fd < 0 || dup2(fd, k) < 0)
+	fd = open(c->io->path[k], c->io->flags[k] | O_NONBLOCK, 0666);
+	if (fd < 0 || fcntl(fd, F_SETFL, c->io->flags[k] & O_APPEND) ||
+	    dup2(fd, k) < 0)
 		task_fail(c, (enum run_cause)(RUN_NO_STDIN + k));
 	close(fd);
 }

@@ -266,10 +266,17 @@ static void run_fit_nodes(struct run_ask *ask)
 
 static bool run_streams_agree(struct run_options *o)
 {
+	enum run_stream in;
 	uint32_t task;
 
 	if (!o->stream[2])
 		o->stream[2] = o->stream[1];
+	in = run_stream_of(o->stream[0], &task);
+	if (*o->stream[0] && (in == RUN_CLIENTS || in == RUN_ONE_TASK)) {
+		run_say("--input=%s: tasks do not get the input of storm run yet; srun's do",
+			o->stream[0]);
+		return false;
+	}
 	for (int k = 1; o->label && k < 3; k++)
 		if (run_stream_of(o->stream[k], &task) == RUN_MANY_FILES) {
 			run_say("%s: lines of a file for each task or node have no label yet",
