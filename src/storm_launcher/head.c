@@ -105,6 +105,8 @@ static void head_end_runs(void)
 		struct conn *c = run->client;
 		uint8_t status = (uint8_t) run_status(run);
 
+		if (run->kill_bad && run->rank)
+			head_cast_sweep(run);
 		if (c && c->fd >= 0) {
 			run_tell(run, &c->what, head_node_name, head_say_line,
 				 c);

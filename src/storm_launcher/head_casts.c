@@ -144,6 +144,19 @@ void head_cast_kill(struct user_run *run, uint8_t sig)
 		head_signal_failed(run, sig);
 }
 
+void head_cast_sweep(const struct user_run *run)
+{
+	struct storm_out o;
+	uint8_t *buf = head_message(RUN_SWEEP, 8, &o);
+
+	if (buf)
+		storm_put64(&o, run->number);
+	if (!head_cast(run, 0, buf, RUN_KEY + 1 + 8))
+		head_say(
+			run->client,
+			"error: what the tasks have left behind stays: the launchers cannot be reached");
+}
+
 /* The tasks on this host get the client's own descriptors. */
 static bool head_pass_files(const struct user_run *run, struct conn *c)
 {

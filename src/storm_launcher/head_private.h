@@ -78,6 +78,8 @@ bool head_greet(void);
 /* To the run's launchers: its start, which has the client's descriptors, too.  False:
  * it has not begun there. */
 bool head_cast_start(struct user_run *run, struct conn *c);
+/* It is over: all that its tasks have left behind is to end. */
+void head_cast_sweep(const struct user_run *run);
 /* A signal to its tasks.  If it cannot be sent, the client hears so. */
 void head_cast_kill(struct user_run *run, uint8_t sig);
 /* Reports of runs that are over are kept no longer.  A node hears so with its next

@@ -4,10 +4,13 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -191,4 +194,71 @@ void launcher_kill(uint64_t number, int sig)
 	for (struct local_task *t = launcher.tasks; t; t = t->next)
 		if (!t->ended && (!number || t->run->start.number == number))
 			launcher_kill_task(t, sig);
+}
+
+/* ---------------------------------------------------------------- left behind --- */
+
+#define SWEEPS 8		 /* while new ones are found */
+#define ENVIRONMENT (256u << 10) /* bytes of it that are looked at */
+
+static bool launcher_has_variable(const char *env, size_t len, const char *what)
+{
+	for (size_t at = 0; at < len; at += strlen(env + at) + 1)
+		if (!strcmp(env + at, what))
+			return true;
+	return false;
+}
+
+/* Has the process the number of this run, in the step of this launcher? */
+static bool launcher_is_left(const char *pid, uint64_t number, char *env,
+			     size_t size)
+{
+	const char *job = getenv("SLURM_JOB_ID");
+	char what[64];
+	size_t len = 0;
+	ssize_t n;
+	int fd;
+
+	snprintf(what, sizeof(what), "/proc/%.20s/environ", pid);
+	fd = open(what, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && (n = read(fd, env + len, size - 1 - len)) > 0)
+		len += (size_t) n;
+	if (fd >= 0)
+		close(fd);
+	env[len] = '\0';
+	snprintf(what, sizeof(what), "STORM_RUN=%llu",
+		 (unsigned long long) number);
+	if (!launcher_has_variable(env, len, what))
+		return false;
+	snprintf(what, sizeof(what), "SLURM_STEP_ID=%.20s", launcher.step);
+	if (!launcher_has_variable(env, len, what))
+		return false;
+	snprintf(what, sizeof(what), "SLURM_JOB_ID=%.20s", job ? job : "");
+	return launcher_has_variable(env, len, what);
+}
+
+/* Those that left their task's group, its session and its parent: their variables are
+ * what remains. */
+void launcher_sweep(uint64_t number)
+{
+	char *env = malloc(ENVIRONMENT);
+	bool found = true;
+
+	for (int k = 0; env && found && k < SWEEPS; k++) {
+		DIR *proc = opendir("/proc");
+		struct dirent *e;
+
+		found = false;
+		while (proc && (e = readdir(proc))) {
+			if (*e->d_name < '1' || *e->d_name > '9' ||
+			    !launcher_is_left(e->d_name, number, env,
+					      ENVIRONMENT))
+				continue;
+			found |= !kill((pid_t) strtol(e->d_name, NULL, 10),
+				       SIGKILL);
+		}
+		if (proc)
+			closedir(proc);
+	}
+	free(env);
 }

@@ -128,6 +128,11 @@ static void launcher_hear(struct said *s)
 
 		if (storm_in_done(&in) && number && sig && sig < NSIG)
 			launcher_kill(number, sig);
+	} else if (kind == RUN_SWEEP) {
+		uint64_t number = storm_get64(&in);
+
+		if (storm_in_done(&in) && number)
+			launcher_sweep(number);
 	} else if (kind == RUN_PAST) {
 		struct storm_idset past = { 0 };
 

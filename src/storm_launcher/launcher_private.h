@@ -116,6 +116,8 @@ void launcher_tasks_report(void);
 void launcher_reap(void);
 /* number 0: of all runs. */
 void launcher_kill(uint64_t number, int sig);
+/* End all that tasks of this run have started here and left behind. */
+void launcher_sweep(uint64_t number);
 
 /* --------------------------------------------------------- launcher_files.c --- */
 

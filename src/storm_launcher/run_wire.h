@@ -60,7 +60,10 @@ enum run_kind {
 	RUN_DEAF = 20,
 	/* client, a connection's first one: the launchers are to stay, also if
 	 * nothing runs; the head answers READY or AGAIN */
-	RUN_STAY = 40
+	RUN_STAY = 40,
+	/* head -> launchers, in the domain: u64 run, which is over: what its tasks have
+	 * started and left behind is to end */
+	RUN_SWEEP = 50
 };
 
 /* What to execute, and as whom it feels.  The strings are the buffer's that it was

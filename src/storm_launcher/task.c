@@ -51,6 +51,7 @@ static const char *const task_not_given[] = {
 	"SLURM_CPU_BIND_LIST",
 	"SLURM_CPU_BIND_TYPE",
 	"SLURM_CPU_BIND_VERBOSE",
+	"STORM_RUN",
 	"SLURM_UMASK",
 	"SLURM_DISTRIBUTION",
 	"SLURM_STEP_LAUNCHER_PORT",
@@ -172,6 +173,7 @@ static void task_vars_all(struct task_vars *v, const struct task_form *f,
 	task_var(v, "SLURM_STEP_NODELIST=%s", s->names);
 	task_var(v, "SLURM_STEP_TASKS_PER_NODE=%s", counts);
 	task_var(v, "SLURM_TASKS_PER_NODE=%s", counts);
+	task_var(v, "STORM_RUN=%llu", (unsigned long long) s->number);
 	task_var(v, "SLURM_STEP_ID=%s", f->step);
 	task_var(v, "SLURM_STEPID=%s", f->step);
 	task_var(v, "SLURMD_NODENAME=%s", f->name);
@@ -316,6 +318,21 @@ static void task_signals_default(void)
 		sigaction(sig, &normal, NULL);
 }
 
+/* Where memory is short the kernel ends tasks first, and no launcher or head: these are
+ * small, and take all tasks with them. */
+static void task_oom_score(void)
+{
+	static const char more[] = "100";
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	/* a higher one that is there already cannot be lowered, and serves */
+	if (write(fd, more, sizeof(more) - 1) < 0)
+		errno = 0;
+	close(fd);
+}
+
 static void task_limits(const struct run_what *what)
 {
 	for (int k = 0; k < RUN_LIMITS; k++) {
@@ -413,6 +430,7 @@ static int task_child_main(void *arg)
 			task_fail(c, RUN_NO_START);
 	task_write_pid(c->env[0]);
 	task_signals_default();
+	task_oom_score();
 	task_limits(c->what);
 	umask((mode_t) c->what->umask);
 	if (chdir(c->what->cwd))
