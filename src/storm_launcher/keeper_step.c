@@ -61,9 +61,13 @@ __attribute__((noreturn)) static void step_exec(pid_t parent, unsigned int port,
 {
 	static const int ignored[] = { KEEPER_IGNORES };
 	static char program[] = PKGLIBEXECDIR "/storm_launcher";
+	/* of a heterogeneous job the component in which its script is; what is
+	 * given twice counts once */
+	char *part = getenv("SLURM_HET_SIZE") ? "--het-group=0" : "--overlap";
 	char nodes[16], number[16], key[RUN_KEY_TEXT];
 	char *argv[] = { "srun",
 			 "--overlap",
+			 part,
 			 "-N",
 			 nodes,
 			 "--ntasks-per-node=1",

@@ -59,11 +59,11 @@ def nothing_left(lab):
     until(lambda: not files(lab), lambda: f"{files(lab)} to be removed")
 
 
-def begin(lab, script, nodes=NODES):
+def begin(lab, script, nodes=NODES, options=()):
     """A batch job; Job.log() is what it prints."""
     one = lab.start(
         ["sbatch", "-Q", f"-N{nodes}", f"--ntasks-per-node={CPUS}", "-o",
-         "{dir}/log", "job.sh"],
+         "{dir}/log", *options, "job.sh"],
         given={"job.sh": "#!/bin/bash\nover=$PWD/over; trap 'echo $? >$over' EXIT\n"
                + script})
     one.log = lambda: (one.dir / "log").read_text(errors="replace") \

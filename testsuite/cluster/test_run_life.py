@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """storm run: how long a job's launchers stay, and on whose word they begin."""
+import os
 import time
 
 import pytest
 
 from harness import until
+from lab.slurmconf import STAGE
 from run_lab import (  # noqa: F401
-    begin, end_run, heads, lab, processes, runs_now, said, STARTED, the_head,
-    WAITS)
+    begin, end_run, heads, lab, NODES, processes, runs_now, said, STARTED,
+    the_head, WAITS)
 
 pytestmark = pytest.mark.storm_only
 
@@ -86,3 +88,50 @@ storm run --start true; echo $?; storm run --stop --start; echo $?
     assert (done.code, out[:2], out[6:]) == (0, ["started", "start 0"], [
         "run 0", "started", "again 0", "last 0", wrong, "2", wrong, "2"]), one.log()
     assert sorted(out[2:6]) == lab.names, one.log()
+
+
+#: The launchers come without a run. The script has no child that it did not start, and
+#: what it submits is not resident
+RESIDENT = """
+read -r children </proc/$$/task/$$/children; echo children $children
+until ls /tmp/storm-$UID/$SLURM_JOB_ID.*.sock >/dev/null 2>&1; do sleep 0.05; done
+sleep $1; $STORM run hostname; echo code $?; env | grep -c storm_resident
+"""
+
+
+def resident(lab, options, nodes, stay=0):
+    """A job's launchers began with it, on so many nodes."""
+    storm = f"STORM={STAGE}/bin/storm; set -- {stay}\n"
+    one = begin(lab, storm + RESIDENT, nodes=nodes, options=["--resident", *options])
+    one.finish()
+    out = sorted(STARTED.sub("started", WAITS.sub("", one.log())).splitlines())
+    assert out == ["0", "children", "code 0", *lab.names[:nodes], "started"], \
+        one.log()
+
+
+@pytest.mark.every_release
+def test_resident(lab, idle):
+    """sbatch --resident: launchers begin beside the script, and stay when they are
+    idle. Without the user's environment, too."""
+    idle("1s")
+    resident(lab, ["--export=NONE"], NODES, stay=1.5)
+
+
+def test_resident_het(lab, idle):
+    """They begin in the component that has the script; also without a storm.conf."""
+    path = f"{lab.lab.dir}/etc/slurm/storm.conf"
+    os.rename(path, path + ".kept")
+    try:
+        resident(lab, ["--ntasks-per-node=1", ":", "-N2"], 1)
+    finally:
+        os.rename(path + ".kept", path)
+
+
+@pytest.mark.every_release
+def test_resident_salloc(lab):
+    """They begin beside salloc's command. A job that this one submits has none."""
+    done = lab.run(["salloc", "-Q", "--resident", f"-N{NODES}", "sh", "-c", """
+until ls /tmp/storm-*/$SLURM_JOB_ID.*.sock >/dev/null 2>&1; do sleep 0.05; done
+storm run hostname; env | grep -c storm_resident"""])
+    assert sorted(done.out.split()) == ["0", *lab.names], str(done)
+    assert STARTED.fullmatch(done.err.strip()), str(done)

@@ -1,7 +1,7 @@
 /*
  * spank_storm.c - the options --launch=storm|slurm, --storm-wait=MODE
  * (spank_wait.h) and --storm-turns=yield (spank_turns.h) of srun, sbatch and
- * salloc; in slurmstepd, the hooks of gang scheduling (step_gang.h); in slurmd,
+ * salloc, and --resident (spank_resident.h) of the latter two; in slurmstepd, the hooks of gang scheduling (step_gang.h); in slurmd,
  * the agent's home (spank_slurmd.h).
  *
  * The user's launcher of the paper (section 2.1) is chosen for each command
@@ -25,6 +25,7 @@
 #include "src/storm_common/slurm_build.h"
 
 #include "spank_launch.h"
+#include "spank_resident.h"
 #include "spank_slurmd.h"
 #include "spank_turns.h"
 #include "spank_wait.h"
@@ -198,6 +199,7 @@ int slurm_spank_task_init(spank_t sp, int ac, char **av)
 {
 	spank_wait_preload(sp);
 	step_gang_wait();
+	spank_resident_begin(sp);
 	return ESPANK_SUCCESS;
 }
 
@@ -237,7 +239,12 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 		return rc;
 	if ((rc = spank_option_register(sp, &spank_wait_option)))
 		return rc;
-	return spank_option_register(sp, &spank_turns_option);
+	if ((rc = spank_option_register(sp, &spank_turns_option)))
+		return rc;
+	/* a step's own would be another thing */
+	if (spank_context() == S_CTX_LOCAL)
+		return ESPANK_SUCCESS;
+	return spank_option_register(sp, &spank_resident_option);
 }
 
 int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
