@@ -178,6 +178,20 @@ static bool conf_parse_cpus(struct storm_conf *c, void *field, const char *s)
 	return !s[-1];
 }
 
+/* FIRST-LAST. */
+static bool conf_parse_ports(struct storm_conf *c, void *field, const char *v)
+{
+	uint64_t first, last;
+
+	if (!conf_parse_digits(v, &first, &v) || *v != '-' ||
+	    !conf_parse_number(v + 1, &last) || first < 1024 || first > last ||
+	    last > UINT16_MAX)
+		return false;
+	c->launcher_port_first = (uint16_t) first;
+	c->launcher_port_last = (uint16_t) last;
+	return true;
+}
+
 static bool conf_parse_percent(struct storm_conf *c, void *field, const char *v)
 {
 	const char *end;
@@ -424,6 +438,8 @@ static const struct conf_key keys[] = {
 	TIME("AgentLinger", agent_linger, 0, 3600 * STORM_SEC),
 	TIME("LauncherIdle", launcher_idle, 100 * STORM_MS,
 	     30 * 24 * 3600 * STORM_SEC, .zero = "for no limit"),
+	OTHER("LauncherPorts", launcher_port_first, conf_parse_ports,
+	      "FIRST-LAST, two ports from 1024 to 65535"),
 	CHOICE("Base", gang.base, [BASE_BACKFILL] = "backfill",
 	       [BASE_BUILTIN] = "builtin"),
 	CHOICE("Packing", gang.packing, [PACKING_FIRST_FIT] = "first-fit",

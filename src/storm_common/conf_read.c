@@ -61,6 +61,10 @@ void storm_conf_default(struct storm_conf *out)
 	out->launch_nodes = 12; /* doc/performance.md, Steps without a file */
 	out->agent_linger = 30 * STORM_SEC;
 	out->launcher_idle = 600 * STORM_SEC;
+	/* above ip_local_port_range, and above the SrunPortRange that is
+	 * slurm.conf(5)'s example */
+	out->launcher_port_first = 63001;
+	out->launcher_port_last = 65000;
 	out->gang.quantum = 50 * STORM_MS;
 	out->gang_debug = true;
 	out->context.group = CONTEXT_GROUPS;

@@ -92,6 +92,7 @@ struct storm_conf {
 	uint64_t agent_linger;
 	/* After so many ns without a run a job's launchers end; 0: never. */
 	uint64_t launcher_idle;
+	uint16_t launcher_port_first, launcher_port_last; /* LauncherPorts */
 	struct storm_gang_conf gang;
 	struct storm_context_conf context;
 };

@@ -17,21 +17,20 @@
 
 #include "keeper_step.h"
 #include "launcher.h"
+#include "launcher_base.h"
 #include "src/libstorm/base/clock.h"
 #include "task.h"
 
-/* Ports of jobs: above those that the kernel gives out (ip_local_port_range). */
-#define PORT_FIRST 61000
-#define PORTS 4000
-#define PORT_TRIES 8
+#define PORT_TRIES 8   /* of LauncherPorts */
 #define PORT_STRIDE 17 /* jobs that follow each other are far apart */
 #define END_LIMIT (3 * STORM_SEC)
 
 static struct {
 	struct run_step *step;
-	const char *head; /* as keeper_step_start() has it */
-	pid_t srun;	  /* 0: it has ended */
-	int out;	  /* what launchers print */
+	const char *head;		   /* as keeper_step_start() has it */
+	pid_t srun;			   /* 0: it has ended */
+	int out;			   /* what launchers print */
+	char taken_on[STORM_NAME_MAX + 1]; /* where a port was taken last */
 } started = { .out = -1 };
 
 /* --------------------------------------------------------------------- srun --- */
@@ -198,8 +197,10 @@ static enum step_line step_line(const char *line)
 		   &port) != 4 ||
 	    proc >= started.step->count || port > UINT16_MAX)
 		return LINE_BAD;
-	if (!port)
+	if (!port) {
+		strcpy(started.taken_on, name);
 		return LINE_PORT_TAKEN;
+	}
 	n = &started.step->nodes[proc];
 	if (n->name || storm_addr_set(&n->addr, ip, (uint16_t) port))
 		return LINE_BAD;
@@ -256,17 +257,18 @@ static void step_last_words(char *out, size_t size)
 bool keeper_step_start(struct run_step *step, const char *head, char *why,
 		       size_t size)
 {
-	unsigned int job = step->job;
+	const struct storm_conf *conf = launcher_conf();
+	unsigned int first = conf->launcher_port_first;
+	unsigned int ports = conf->launcher_port_last - first + 1u;
+	unsigned int from = step->job * PORT_STRIDE % ports, port = 0;
 	char words[400];
 	bool taken = true;
 
 	started.step = step;
 	started.head = head;
 	*why = '\0';
-	for (unsigned int k = 0; taken && k < PORT_TRIES; k++) {
-		unsigned int port =
-			PORT_FIRST + (job * PORT_STRIDE + k) % PORTS;
-
+	for (unsigned int k = 0; taken && k < PORT_TRIES && k < ports; k++) {
+		port = first + (from + k) % ports;
 		if (!step_fork(port)) {
 			snprintf(why, size, "srun: %s", strerror(errno));
 			return false;
@@ -279,11 +281,11 @@ bool keeper_step_start(struct run_step *step, const char *head, char *why,
 	if (*why)
 		return false;
 	if (taken) {
-		snprintf(why, size,
-			 "ports %u to %u of this job are taken on some node",
-			 PORT_FIRST + job * PORT_STRIDE % PORTS,
-			 PORT_FIRST + job * PORT_STRIDE % PORTS + PORT_TRIES -
-				 1);
+		snprintf(
+			why, size,
+			"ports %u to %u of LauncherPorts=%u-%u are taken, the last on %s: end what has them, or give launchers others in storm.conf",
+			first + from, port, first, conf->launcher_port_last,
+			started.taken_on);
 		return false;
 	}
 	step_last_words(words, sizeof(words));

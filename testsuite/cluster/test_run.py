@@ -717,26 +717,29 @@ def test_name_is_taken(lab):
 
 
 def test_port_is_taken(lab):
-    """On one node: the launchers take the next one."""
-    lab.root("scancel -u user")
-    # the next job's number is not known before: a listener on many ports
+    """On one node: the launchers take the next one of LauncherPorts. If all are taken, a
+    message has their numbers and the node."""
     holder = lab.lab.popen(
-        ["python3", "-c", "import resource, socket, time\n"
-         "resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))\n"
-         "held = []\n"
-         "for port in range(61000, 65000):\n"
-         "    if port % 4 == 0: continue\n"
-         "    held.append(socket.socket())\n"
-         "    try: held[-1].bind(('', port)); held[-1].listen()\n"
-         "    except OSError: pass\n"
+        ["python3", "-c", "import socket, time\n"
+         "held = [socket.socket() for k in range(3)]\n"
+         "for k in range(3): held[k].bind(('', 50000 + k)); held[k].listen()\n"
          "print('held', flush=True)\n"
          "time.sleep(1000)"], host="n3", stdout=-1)
     try:
         assert holder.stdout.readline().strip() in (b"held", "held")
+        lab.set_key("LauncherPorts", "50000-50003")
         assert batch(lab, "storm run -N4 echo fine\n") == 4 * ["fine"]
+        lab.set_key("LauncherPorts", "50000-50002")
+        one = begin(lab, "storm run true; echo code $?\n"
+                    "rm /tmp/storm-$UID/$SLURM_JOB_ID.*.log\n")
+        one.finish()
     finally:
+        lab.set_key("LauncherPorts", "63001-65000")
         holder.kill()
         holder.wait()
+    assert re.search(r"^storm run: the launchers cannot be started: ports 5000\d to "
+                     r"5000\d of LauncherPorts=50000-50002 are taken, the last on n3: ",
+                     one.log(), re.M) and "code 1" in one.log(), one.log()
 
 
 # -- what is said, and to whom -----------------------------------------------------

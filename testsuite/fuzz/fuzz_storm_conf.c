@@ -137,6 +137,8 @@ static void must_be_conf(const struct storm_conf *c)
 	must(s->drop_ppm <= 1000000);
 	must(c->fallback == FALLBACK_WARN || c->fallback == FALLBACK_NEVER);
 	must(c->agent_linger <= 3600 * STORM_SEC);
+	must(c->launcher_port_first >= 1024 &&
+	     c->launcher_port_first <= c->launcher_port_last);
 	must(c->launcher_idle <= 2592000 * STORM_SEC);
 	must(c->launch_nodes >= 1 && c->launch_nodes <= 65536);
 	must_be_partitions(&c->gang);

@@ -73,6 +73,8 @@ START_TEST(test_defaults)
 	must(conf.fallback == FALLBACK_WARN && conf.launch_nodes == 12);
 	must(conf.agent_linger == 30 * STORM_SEC);
 	must(conf.launcher_idle == 600 * STORM_SEC);
+	must(conf.launcher_port_first == 63001 &&
+	     conf.launcher_port_last == 65000);
 	must(conf.set.transport == STORM_TRANSPORT_UDP);
 	must(conf.set.transport_fallback && !conf.set.device[0]);
 	must(!conf.set.strobe_device[0] && conf.set.gid_index == -1);
@@ -95,10 +97,12 @@ START_TEST(test_every_key)
 	     "MaxUserSessions=3\nMaxMemory=64M\nMaxUserMemory=8m\n"
 	     "AllowUsers=ann,1042,@staff\nAllowHosts=n[1-4],10.0.0.0/8\n"
 	     "Freezer=Signals\n"
-	     "LaunchNodes=2\nLauncherIdle=2s\n"
+	     "LaunchNodes=2\nLauncherIdle=2s\nLauncherPorts=1024-65535\n"
 	     "DropPercent=2.5\nDropSeed=18446744073709551615\n");
 	must(conf.launch_nodes == 2);
 	must(conf.launcher_idle == 2 * STORM_SEC);
+	must(conf.launcher_port_first == 1024 &&
+	     conf.launcher_port_last == 65535);
 	ck_assert_str_eq(conf.set.interface, "eth1");
 	must(conf.set.port == 9000 && !conf.set.multicast);
 	must(!memcmp(conf.set.group.ip, group, 16));
@@ -395,6 +399,12 @@ START_TEST(test_wrong_values)
 		{ "AgentCPUs", "2-" },
 		{ "AgentCPUs", "1,,2" },
 		{ "AgentLinger", "-1" },
+		{ "LauncherPorts", "1023-1030" },
+		{ "LauncherPorts", "2000-1999" },
+		{ "LauncherPorts", "65535-65536" },
+		{ "LauncherPorts", "2000" },
+		{ "LauncherPorts", "2000-" },
+		{ "LauncherPorts", "2000-2001x" },
 		{ "LaunchNodes", "0" },
 		{ "Freezer", "ice" },
 		{ "DropPercent", "100.1" },
