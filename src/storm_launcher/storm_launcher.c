@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "head.h"
 #include "keeper.h"
@@ -20,6 +21,9 @@
 
 int main(int argc, char **argv)
 {
+	/* tasks are the same user's: they are not to read its keys, nor to take
+	 * its descriptors */
+	prctl(PR_SET_DUMPABLE, 0);
 	launcher_log_as("launcher");
 	if (argc == 4 && !strcmp(argv[1], "--head"))
 		return head_serve(argv[2], atoi(argv[3]));
