@@ -167,7 +167,7 @@ const char *carrier_fault(const struct carrier *c)
 
 bool carrier_is_proven(const struct carrier *c)
 {
-	return c->proven && !c->fault;
+	return c->proven;
 }
 
 /* ------------------------------------------------------------- what has come --- */
@@ -317,7 +317,7 @@ uint32_t carrier_open(struct carrier *c)
 {
 	struct channel *ch;
 
-	if (!carrier_is_proven(c) || c->count == CARRIER_CHANNELS ||
+	if (!c->proven || c->fault || c->count == CARRIER_CHANNELS ||
 	    c->last == UINT32_MAX)
 		return 0;
 	ch = carrier_add(c, c->last + 1);
@@ -328,7 +328,7 @@ bool carrier_may_put(const struct carrier *c, uint32_t channel)
 {
 	const struct channel *ch = carrier_find(c, channel);
 
-	return carrier_is_proven(c) && ch && !ch->ended && !ch->closed &&
+	return c->proven && !c->fault && ch && !ch->ended && !ch->closed &&
 	       ch->may_send;
 }
 

@@ -7,6 +7,7 @@
 #ifndef STORM_CONN_H
 #define STORM_CONN_H
 
+#include "carrier.h"
 #include "run_sock.h"
 
 enum conn_kind {
@@ -16,13 +17,16 @@ enum conn_kind {
 	CONN_PARENT, /* the launcher whose child the head is; or the keeper */
 	CONN_KEEPER,
 	CONN_WAITS, /* for the head's end */
-	CONN_INLET  /* output of a launcher, by TCP */
+	CONN_INLET, /* output of a launcher, by TCP */
+	CONN_DOOR   /* clients of a launcher's host, by TCP */
 };
 
 struct conn {
 	struct conn *next;
 	enum conn_kind kind;
-	int fd; /* -1: closed; the head frees it */
+	int fd; /* -1: closed; or its bytes come by the channel */
+	struct carrier *carrier; /* NULL: not by one */
+	uint32_t channel;
 	bool tcp;
 	uint64_t since, serial;
 	bool bye; /* close it when all is sent */
@@ -41,13 +45,24 @@ struct conn {
 	uint8_t deaf;	/* bit k: nobody reads its descriptor k */
 	/* INLET */
 	uint64_t taken;
+	/* DOOR, and a client that came by it: the node.  DOOR: what its stream is
+	 * from then on; the conn's own */
+	uint32_t node;
+	struct carrier *carries;
 };
 
 /* NULL: no memory, and fd is closed. */
 struct conn *conn_create(int fd, bool tcp);
+/* One whose bytes come by a channel, which it closes.  NULL: no memory, and it is
+ * closed. */
+struct conn *conn_create_on(struct carrier *carrier, uint32_t channel);
+/* False: it is closed; the head frees it. */
+bool conn_is_open(const struct conn *c);
 /* NULL is allowed. */
 void conn_destroy(struct conn *c);
 void conn_close(struct conn *c);
+/* Its carrier is no more. */
+void conn_forget_carrier(struct conn *c);
 void conn_close_files(struct conn *c);
 
 /* Without memory it is closed: the other end must not miss anything. */

@@ -57,6 +57,36 @@ static void head_send_away(void)
 	}
 }
 
+/* The run in a task of which this client is, and which may wait for it; or NULL. */
+static const struct user_run *head_parent_of(const struct conn *c)
+{
+	char name[RUN_PARENT_TEXT], *const *e = c->what.env;
+	size_t len = run_parent_text(head.life, &name);
+
+	while (e && *e && strncmp(*e, name, len))
+		e++;
+	return e && *e ? runs_find(&head.runs, strtoull(*e + len, NULL, 10)) :
+			 NULL;
+}
+
+/* It may wait for its own parent, and that for it. */
+static void head_say_parent(struct conn *c)
+{
+	const struct user_run *parent = head_parent_of(c);
+	uint64_t all = 0;
+	char text[100];
+
+	if (!parent || parent->state != RUN_RUNS)
+		return;
+	for (uint32_t k = 0; k < head.step.count; k++)
+		all += head.step.cpus[k];
+	snprintf(text, sizeof(text), "%llu, in which this is, has %llu of %llu",
+		 (unsigned long long) parent->number,
+		 (unsigned long long) parent->tasks * parent->cpus,
+		 (unsigned long long) all);
+	conn_put_text(c, RUN_PARENT, text);
+}
+
 /* The first time also which one it is: names of files have it. */
 static void head_put_queued(struct conn *c, uint8_t waits)
 {
@@ -74,8 +104,11 @@ static void head_put_queued(struct conn *c, uint8_t waits)
 
 static void head_say_queued(struct conn *c, uint8_t waits)
 {
-	if (c->queued != waits)
-		head_put_queued(c, waits);
+	if (c->queued == waits)
+		return;
+	if (waits)
+		head_say_parent(c);
+	head_put_queued(c, waits);
 }
 
 static void head_begin_runs(void)
@@ -107,7 +140,7 @@ static void head_end_runs(void)
 
 		if (run->kill_bad && run->rank)
 			head_cast_sweep(run);
-		if (c && c->fd >= 0) {
+		if (c && conn_is_open(c)) {
 			run_tell(run, &c->what, head_node_name, head_say_line,
 				 c);
 			conn_put(c, RUN_END, &status, 1);
@@ -287,7 +320,7 @@ static void head_ask(struct conn *c, struct storm_in *body)
 	c->run = run->number;
 	/* without this first word a client may ask another head */
 	head_put_queued(c, 0);
-	conn_flush(c);
+	head_flush();
 	head_begin_runs();
 	if (run->state == RUN_WAITS)
 		head_say_queued(c, 1);
@@ -322,6 +355,8 @@ static void head_take(struct conn *c, enum run_kind kind, struct storm_in *body)
 {
 	if (c->tcp && c->kind == CONN_NEW && kind == RUN_PROOF) {
 		head_prove(c, body);
+	} else if (c->tcp && c->kind == CONN_NEW && kind == RUN_DOOR) {
+		head_door_open(c, body);
 	} else if (c->kind == CONN_INLET && kind == RUN_OUTPUT) {
 		head_output(c, body);
 	} else if (c->tcp) {
@@ -354,10 +389,20 @@ static void head_serve_conn(struct conn *c)
 	if (c->tcp && c->kind != CONN_INLET &&
 	    run_reader_body(&c->in) > PROOF_MAX)
 		conn_close(c);
-	while (c->fd >= 0 && (got = run_reader_next(&c->in, &kind, &body)) > 0)
+	while (conn_is_open(c) &&
+	       (got = run_reader_next(&c->in, &kind, &body)) > 0)
 		head_take(c, kind, &body);
-	if (c->fd >= 0 && got < 0)
+	if (conn_is_open(c) && got < 0)
 		conn_close(c);
+}
+
+static void head_serve_door(struct conn *door)
+{
+	struct conn *c;
+
+	conn_read(door);
+	while ((c = head_door_next(door)))
+		head_serve_conn(c);
 }
 
 /* Clients that wait get half of the descriptors: those before them end only if their
@@ -368,7 +413,7 @@ static bool head_has_files(void)
 	uint64_t n = 0;
 
 	for (const struct conn *c = head.conns; c; c = c->next)
-		if (!c->tcp)
+		if (c->fd >= 0 && !c->tcp)
 			n += 1 + (c->file[0] >= 0 ? RUN_SOCK_FDS : 0);
 	getrlimit(RLIMIT_NOFILE, &l);
 	return n + 1 + RUN_SOCK_FDS <= l.rlim_cur / 2;
@@ -397,10 +442,13 @@ static void head_drop_conns(void)
 {
 	struct conn **at = &head.conns, *c;
 
+	for (c = head.conns; c; c = c->next)
+		if (c->carries && c->fd < 0)
+			head_door_lost(c);
 	while ((c = *at)) {
 		struct user_run *run = NULL;
 
-		if (c->fd >= 0) {
+		if (conn_is_open(c)) {
 			at = &c->next;
 			continue;
 		}
@@ -460,8 +508,7 @@ static void head_decide(void)
 	head_end_runs();
 	head_begin_runs();
 	head_end_runs();
-	for (struct conn *c = head.conns; c; c = c->next)
-		conn_flush(c);
+	head_flush();
 	head_drop_conns();
 	head_kill_runs();
 	head_end_runs();
@@ -487,8 +534,12 @@ static void head_turn(void)
 		head.full = false; /* it is tried again */
 	head_expire_limits();
 	for (struct conn *c = head.conns; c; c = c->next, n++)
-		if (c->fd >= 0 && p[n].revents & ~POLLOUT)
-			head_serve_conn(c);
+		if (c->fd >= 0 && p[n].revents & ~POLLOUT) {
+			if (c->carries)
+				head_serve_door(c);
+			else
+				head_serve_conn(c);
+		}
 	/* after what they have said, which may be old if the job stood */
 	head_expire_strangers();
 	if (p[POLL_EVENT].revents)
@@ -525,10 +576,9 @@ static void head_say_bye(void)
 	for (int left = BYE_LIMIT; left > 0; left -= 10) {
 		bool waits = false;
 
-		for (struct conn *c = head.conns; c; c = c->next) {
-			conn_flush(c);
-			waits |= c->fd >= 0 && conn_waits(c);
-		}
+		head_flush();
+		for (struct conn *c = head.conns; c; c = c->next)
+			waits |= conn_is_open(c) && conn_waits(c);
 		if (!waits)
 			return;
 		poll(NULL, 0, 10);

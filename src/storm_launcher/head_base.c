@@ -14,7 +14,8 @@ struct conn *head_client(uint64_t run)
 {
 	struct conn *c = head.conns;
 
-	while (c && !(c->kind == CONN_CLIENT && c->run == run && c->fd >= 0))
+	while (c &&
+	       !(c->kind == CONN_CLIENT && c->run == run && conn_is_open(c)))
 		c = c->next;
 	return c;
 }
@@ -23,7 +24,7 @@ struct conn *head_of_kind(enum conn_kind kind)
 {
 	struct conn *c = head.conns;
 
-	while (c && !(c->kind == kind && c->fd >= 0))
+	while (c && !(c->kind == kind && conn_is_open(c)))
 		c = c->next;
 	return c;
 }
@@ -32,7 +33,7 @@ struct conn *head_of_serial(uint64_t serial)
 {
 	struct conn *c = head.conns;
 
-	while (c && !(c->serial == serial && c->fd >= 0))
+	while (c && !(c->serial == serial && conn_is_open(c)))
 		c = c->next;
 	return c;
 }

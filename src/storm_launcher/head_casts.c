@@ -95,7 +95,17 @@ static bool head_cast_past(const struct storm_idset *past)
 
 bool head_greet(void)
 {
-	return head_cast_past(&(struct storm_idset) { 0 });
+	struct storm_range all = { 0, head.step.count - 1 };
+	struct user_run nobody = { .nodes = { &all, 1, 1 } };
+	size_t len = STORM_ADDR_LEN + 2 + STORM_KEY_LEN;
+	struct storm_out o;
+	uint8_t *buf = head_message(RUN_HEAD, len, &o);
+
+	if (buf) {
+		storm_put_addr(&o, &head.relay);
+		storm_put(&o, head.doors, sizeof(head.doors));
+	}
+	return head_cast(&nobody, 0, buf, RUN_KEY + 1 + len);
 }
 
 void head_forget(void)
@@ -209,8 +219,12 @@ bool head_cast_start(struct user_run *run, struct conn *c)
 	/* without memory the next one says it */
 	runs_past(&head.runs, RUN_PAST_RANGES, &s.past);
 	memcpy(s.life, head.life, RUN_LIFE);
-	if (head_pass_files(run, c))
+	if (c->carrier) { /* its door has them, if it is a launcher's */
+		s.local = c->node;
+		s.channel = c->channel;
+	} else if (head_pass_files(run, c)) {
 		s.local = head.step.local;
+	}
 	conn_close_files(c);
 	len = run_start_len(&s) + c->ask_len;
 	buf = head_message(RUN_START, len, &o);

@@ -166,7 +166,8 @@ bool head_may_read(const struct conn *c)
 static bool head_is_stranger(const struct conn *c)
 {
 	return c->tcp && c->fd >= 0 &&
-	       (c->kind == CONN_NEW || c->kind == CONN_PROVING);
+	       (c->kind == CONN_NEW || c->kind == CONN_PROVING ||
+		(c->kind == CONN_DOOR && !carrier_is_proven(c->carries)));
 }
 
 uint32_t head_strangers(void)
@@ -189,7 +190,7 @@ void head_expire_strangers(void)
 	uint64_t now = storm_now();
 
 	for (struct conn *c = head.conns; c; c = c->next)
-		if (head_is_stranger(c) && c->kind == CONN_NEW &&
+		if (head_is_stranger(c) && c->kind != CONN_PROVING &&
 		    now > c->since + STRANGER_LIMIT)
 			conn_close(c);
 }

@@ -4,6 +4,7 @@
  *	head.c		the loop, clients, and what becomes of their runs
  *	head_casts.c	messages to launchers
  *	head_output.c	output that launchers send
+ *	head_doors.c	clients that come by launchers
  *	head_idle.c	the end of launchers that nobody uses
  *	head_limits.c	what ends runs early, and what does not end
  *	head_start.c	how it comes to be
@@ -20,6 +21,7 @@
 
 #include "conn.h"
 #include "runs.h"
+#include "sealed.h"
 #include "src/libstorm/base/worker.h"
 
 #define HEAD_EVENT 1 /* of the launchers: a message is there */
@@ -44,7 +46,8 @@ extern struct head {
 	storm_domain_t *domain;
 	struct storm_addr relay; /* where output comes in */
 	uint8_t life[RUN_LIFE];
-	uint64_t told_past; /* ids, head_casts.c */
+	uint8_t doors[STORM_KEY_LEN]; /* the key of doors */
+	uint64_t told_past;	      /* ids, head_casts.c */
 	int listener, inlets, event;
 	struct storm_worker munge;
 	uint64_t serial; /* of the last connection */
@@ -72,8 +75,8 @@ __attribute__((format(printf, 2, 3))) void head_say(struct conn *c,
 
 /* ------------------------------------------------------------ head_casts.c --- */
 
-/* To all launchers, when their domain is open: they know the head by its first message.
- * False: no memory. */
+/* To all launchers, when their domain is open: they know the head by its first message,
+ * and open their doors.  False: no memory. */
 bool head_greet(void);
 /* To the run's launchers: its start, which has the client's descriptors, too.  False:
  * it has not begun there. */
@@ -122,6 +125,18 @@ void head_end_early(void);
  * so many; -1: when there is an event. */
 void head_expire_limits(void);
 int head_limits_wait(int wait);
+
+/* ------------------------------------------------------------ head_doors.c --- */
+
+/* The first frame of a launcher's connection, whose stream is a carrier's from then on. */
+void head_door_open(struct conn *c, struct storm_in *body);
+/* A client of a door of which something has come, and which may be new; NULL: there is
+ * none. */
+struct conn *head_door_next(struct conn *door);
+/* A door's connection is closed, and so are those of its clients. */
+void head_door_lost(struct conn *door);
+/* Send what waits, channels before the carriers in which they are. */
+void head_flush(void);
 
 /* ------------------------------------------------------------ head_start.c --- */
 

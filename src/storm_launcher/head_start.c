@@ -162,7 +162,8 @@ bool head_begin(const char *socket, char *why, size_t size)
 	head.notes_tail = &head.notes;
 	head.listener = head.inlets = -1;
 	head.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (head.event < 0 || getrandom(head.life, RUN_LIFE, 0) != RUN_LIFE)
+	if (head.event < 0 || getrandom(head.life, RUN_LIFE, 0) != RUN_LIFE ||
+	    getrandom(head.doors, STORM_KEY_LEN, 0) != STORM_KEY_LEN)
 		err = errno;
 	else /* head_has_room() bounds what waits */
 		err = storm_worker_start(&head.munge, "storm_munge", UINT_MAX);
@@ -179,13 +180,13 @@ bool head_begin(const char *socket, char *why, size_t size)
 	}
 	if (!head_open(why, size))
 		return false;
-	if (!head_greet()) {
-		snprintf(why, size, "no memory");
-		return false;
-	}
 	head.inlets = head_listen_tcp(&head.relay);
 	if (head.inlets < 0) {
 		snprintf(why, size, "no port for output: %s", strerror(errno));
+		return false;
+	}
+	if (!head_greet()) {
+		snprintf(why, size, "no memory");
 		return false;
 	}
 	if (!rename(path, socket))

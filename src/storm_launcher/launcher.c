@@ -62,11 +62,16 @@ static void launcher_poll_add(struct launcher_polls *l, int fd, short events)
 
 static void launcher_polls_fill(struct launcher_polls *l)
 {
+	short call_events;
+	int call = launcher_call_fd(&call_events);
+
 	l->count = 0;
 	launcher_poll_add(l, launcher.event, POLLIN);
 	launcher_poll_add(l, launcher.signals, POLLIN);
 	launcher_poll_add(l, launcher.head, POLLIN);
 	launcher_poll_add(l, launcher.munge.fd, POLLIN);
+	launcher_poll_add(l, launcher_door_fd(), POLLIN);
+	launcher_poll_add(l, call, call_events);
 	for (struct launched *run = launcher.runs; run; run = run->next) {
 		short events;
 		int fd = run->relay ? relay_fd(run->relay, &events) : -1;
@@ -83,6 +88,7 @@ static void launcher_polls_fill(struct launcher_polls *l)
 /* How many ms to wait for events; -1: until there is one. */
 static int launcher_patience(void)
 {
+	int door = launcher_door_patience();
 	int wait = launcher.ending  ? LINGER / 4 :
 		   !launcher.member ? OPEN_LOOK :
 				      -1;
@@ -93,7 +99,7 @@ static int launcher_patience(void)
 		if (again >= 0 && (wait < 0 || again < wait))
 			wait = again;
 	}
-	return wait;
+	return door >= 0 && (wait < 0 || door < wait) ? door : wait;
 }
 
 static short launcher_came(const struct launcher_polls *l, int fd)
@@ -117,6 +123,7 @@ static void launcher_turn(struct launcher_polls *l)
 		launcher_signals();
 	if (l->p[3].revents)
 		storm_worker_finish(&launcher.munge, NULL);
+	launcher_door_serve(l->p[4].revents, l->p[5].revents);
 	for (struct local_task *t = launcher.tasks; t; t = t->next)
 		if (t->run->relay)
 			launcher_task_read(t);
@@ -198,6 +205,7 @@ int launcher_serve(const char *socket, uint16_t port)
 	       !launcher_is_done())
 		launcher_turn(&polls);
 	free(polls.p);
+	launcher_door_close();
 	launcher_kill(0, SIGKILL);
 	launcher_await_head();
 	return 0;

@@ -6,7 +6,8 @@
  *	launcher_heard.c	what the head sends in the domain
  *	launcher_runs.c		how a run begins here
  *	launcher_ends.c		how its tasks end
- *	launcher_files.c	descriptors of clients on this host
+ *	launcher_door.c		clients on this host, and the way to the head
+ *	launcher_files.c	descriptors of clients on the head's host
  *	launcher_state.c	the state
  *
  * Each calls those below it alone.
@@ -118,6 +119,19 @@ void launcher_reap(void);
 void launcher_kill(uint64_t number, int sig);
 /* End all that tasks of this run have started here and left behind. */
 void launcher_sweep(uint64_t number);
+
+/* ---------------------------------------------------------- launcher_door.c --- */
+
+/* A RUN_HEAD: where the head is. */
+void launcher_door_open(struct storm_in *in);
+void launcher_door_close(void);
+/* What to wait for: the door's descriptor, and that of a call to the head; or -1. */
+int launcher_door_fd(void);
+int launcher_call_fd(short *events);
+int launcher_door_patience(void);
+void launcher_door_serve(bool door_came, bool call_came);
+/* The descriptors of a client that came by this channel.  0, or an errno. */
+int launcher_door_files(uint32_t channel, int (*fd)[RUN_SOCK_FDS]);
 
 /* --------------------------------------------------------- launcher_files.c --- */
 

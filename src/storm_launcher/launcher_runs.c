@@ -87,7 +87,9 @@ static bool launcher_run_files(struct launched *run, uint32_t first, uint32_t n)
 {
 	int err;
 
-	if (run->start.local == launcher.self) {
+	if (run->start.local == launcher.self && run->start.channel) {
+		err = launcher_door_files(run->start.channel, &run->fd);
+	} else if (run->start.local == launcher.self) {
 		err = launcher_files_take(run);
 	} else {
 		run->relay = relay_create(&run->start, &launcher.munge);

@@ -179,7 +179,7 @@ size_t run_start_len(const struct run_start *s)
 {
 	uint32_t nodes = (uint32_t) storm_idset_size(&s->nodes);
 	size_t n = 8 + 4 + 4 + storm_set_len(&s->past) + 4 + 4 +
-		   strlen(s->names) + 1 + storm_set_len(&s->nodes) + 4 +
+		   strlen(s->names) + 1 + storm_set_len(&s->nodes) + 4 + 4 +
 		   STORM_ADDR_LEN + 2 + RUN_LIFE;
 
 	for (uint32_t k = 0; k < nodes; k += run_alike(s->rank, nodes, k))
@@ -204,6 +204,7 @@ void run_start_put(struct storm_out *o, const struct run_start *s)
 		storm_put32(o, s->rank[k + 1] - s->rank[k]);
 	}
 	storm_put32(o, s->local);
+	storm_put32(o, s->channel);
 	storm_put_addr(o, &s->relay);
 	storm_put(o, s->life, RUN_LIFE);
 }
@@ -246,6 +247,7 @@ bool run_start_get(struct storm_in *i, struct run_start *s)
 	s->rank = run_get_layout(i, (uint32_t) storm_idset_size(&s->nodes),
 				 s->tasks);
 	s->local = storm_get32(i);
+	s->channel = storm_get32(i);
 	storm_get_addr(i, &s->relay);
 	life = storm_get(i, RUN_LIFE);
 	if (life)
@@ -327,6 +329,15 @@ void run_step_free(struct run_step *s)
 }
 
 /* -------------------------------------------------------------------- key --- */
+
+size_t run_parent_text(const uint8_t life[static RUN_LIFE],
+		       char (*out)[RUN_PARENT_TEXT])
+{
+	char hex[RUN_KEY_TEXT];
+
+	run_key_text(life, &hex); /* as long */
+	return (size_t) snprintf(*out, sizeof(*out), "STORM_RUN=%s:", hex);
+}
 
 void run_key_text(const uint8_t key[static RUN_KEY], char (*out)[RUN_KEY_TEXT])
 {

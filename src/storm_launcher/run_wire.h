@@ -46,7 +46,7 @@ enum run_kind {
 	/* head -> launchers, in the domain */
 	RUN_START = 14, /* struct run_start */
 	RUN_KILL = 15,	/* u64 run, u8 signal */
-	/* a set of ids, as run_start's `past`; the first one's is empty */
+	/* a set of ids, as run_start's `past` */
 	RUN_PAST = 16,
 	/* head -> its parent: it listens; -> the keeper: it serves clients.  When
 	 * it ends it sends the keeper END */
@@ -58,6 +58,16 @@ enum run_kind {
 	RUN_PROVEN = 19,
 	/* client -> head -> launchers, by TCP: u8 descriptor, which nobody reads */
 	RUN_DEAF = 20,
+	/* head -> launchers, in the domain, its first message: the address for
+	 * output and doors, and the key of doors */
+	RUN_HEAD = 21,
+	/* by TCP: launcher -> head, a connection's first one: u32 RUN_VERSION,
+	 * u32 node, SEALED_RANDOM bytes; head -> launcher: as many bytes, and
+	 * from then on both send records (carrier.h) */
+	RUN_DOOR = 22,
+	RUN_ANSWER = 23,
+	/* head -> client, before QUEUED: text, the run that has the CPUs */
+	RUN_PARENT = 24,
 	/* client, a connection's first one: the launchers are to stay, also if
 	 * nothing runs; the head answers READY or AGAIN */
 	RUN_STAY = 40,
@@ -113,6 +123,7 @@ struct run_start {
 	struct storm_idset nodes;
 	const uint32_t *rank; /* run_layout()'s, for these nodes */
 	uint32_t local;	      /* the node that has the client's descriptors */
+	uint32_t channel; /* of its door, by which; 0: the head sends them */
 	struct storm_addr relay; /* where output of others goes */
 	uint8_t life[RUN_LIFE];
 };
@@ -139,6 +150,12 @@ void run_step_put(struct storm_out *o, const struct run_step *s);
  * to be freed.  Names are the buffer's that it was read from. */
 bool run_step_get(struct storm_in *i, struct run_step *s);
 void run_step_free(struct run_step *s);
+
+/* Tasks have "STORM_RUN=LIFE:NUMBER", of the head's life and their run: a run inside it
+ * is known by that.  All of it but the number, and how long it is. */
+#define RUN_PARENT_TEXT (sizeof("STORM_RUN=:") + 2 * RUN_LIFE)
+size_t run_parent_text(const uint8_t life[static RUN_LIFE],
+		       char (*out)[RUN_PARENT_TEXT]);
 
 /*
  * The key of a step of launchers: who opens a domain with them is of their user, and

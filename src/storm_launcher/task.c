@@ -55,6 +55,7 @@ static const char *const task_not_given[] = {
 	"SLURM_UMASK",
 	"SLURM_DISTRIBUTION",
 	"SLURM_STEP_LAUNCHER_PORT",
+	"STORM_RUN",
 };
 
 /* Begins of names by which a client in a step of srun's reaches that step. */
@@ -153,8 +154,9 @@ static void task_vars_all(struct task_vars *v, const struct task_form *f,
 	uint32_t nodes = (uint32_t) storm_idset_size(&s->nodes);
 	uint32_t first = s->rank[f->nth];
 	const char *counts = f->counts ? f->counts : "";
-	char ranks[8192] = "";
+	char ranks[8192] = "", parent[RUN_PARENT_TEXT];
 
+	run_parent_text(s->life, &parent);
 	task_ranks(ranks, sizeof(ranks), first, s->rank[f->nth + 1] - first);
 	/* the child writes its number there */
 	task_var(v, PID_VARIABLE "%*s", PID_DIGITS, "");
@@ -175,6 +177,7 @@ static void task_vars_all(struct task_vars *v, const struct task_form *f,
 	task_var(v, "SLURM_TASKS_PER_NODE=%s", counts);
 	task_var(v, "STORM_RUN=%llu", (unsigned long long) s->number);
 	task_var(v, "SLURM_STEP_ID=%s", f->step);
+	task_var(v, "%s%llu", parent, (unsigned long long) s->number);
 	task_var(v, "SLURM_STEPID=%s", f->step);
 	task_var(v, "SLURMD_NODENAME=%s", f->name);
 }

@@ -107,7 +107,7 @@ static bool run_is_first_of(const char *name, const char *list)
 	       !strncmp(name + n, rest, digits);
 }
 
-/* Elsewhere there may be a head already, on the job's first host. */
+/* Elsewhere a launcher would have a door. */
 static bool run_may_start(void)
 {
 	const char *here = getenv("SLURMD_NODENAME");
@@ -115,7 +115,7 @@ static bool run_may_start(void)
 
 	if (!here || !list || run_is_first_of(here, list))
 		return true;
-	run_say("this is node %s, and only the first node of %s can be asked yet",
+	run_say("no launchers are there: this is node %s, and only the first node of %s can start them",
 		here, list);
 	return false;
 }

@@ -127,6 +127,7 @@ enum { ASK_AGAIN = -2 }; /* beside RUN_GOES_ON */
 
 static const struct run_options *run_asked;
 static bool run_waits; /* for CPUs, and nobody was told */
+static char run_waits_for[200];
 static bool run_heard; /* the head has the run, and may have begun it */
 static int run_heads;  /* that have died before that */
 static int run_head, run_signals = -1;
@@ -248,6 +249,10 @@ static int run_hear(enum run_kind kind, struct storm_in *body)
 		return ASK_AGAIN;
 	case RUN_READY:
 		return 0;
+	case RUN_PARENT:
+		snprintf(run_waits_for, sizeof(run_waits_for), "%.*s",
+			 (int) (body->end - body->p), (const char *) body->p);
+		return RUN_GOES_ON;
 	case RUN_QUEUED:
 		run_heard = true;
 		run_waits = storm_get8(body);
@@ -312,7 +317,9 @@ static void run_uncatch(void)
 /* It was silent for SAY_WAITS. */
 static void run_say_silent(bool *said)
 {
-	if (run_waits)
+	if (run_waits && *run_waits_for)
+		run_say("waits for CPUs: run %s", run_waits_for);
+	else if (run_waits)
 		run_say("waits for CPUs: other runs of this job have them");
 	else if (!run_heard && !*said)
 		run_say("waits for the launchers: they do not answer while their job is suspended, held or out of turn");
