@@ -731,6 +731,16 @@ static void settle(struct run *r)
 		fail(r, "(or another) never came back", 0);
 }
 
+/* A loss that is reported is acted on a little later, and until then what names the
+ * node fails at once. */
+static bool is_acted_on(void *arg)
+{
+	const struct run *r = arg;
+	const struct storm_owner *o = storm_sim_owner(r->sim);
+
+	return !o || storm_sim_now(r->sim) > o->members.lost_at;
+}
+
 /* After all that, the domain is as good as new: if not at once, because some
  * were missed just now, then when they are back. */
 static void goes_on(struct run *r)
@@ -742,6 +752,7 @@ static void goes_on(struct run *r)
 		const struct mine *m = &r->mine[r->last];
 
 		settle(r);
+		pass(r, r->s->conf.set.dead_timeout, is_acted_on);
 		if (!has_owner(r) || r->lost)
 			return;
 		transfer(r, &last);

@@ -28,6 +28,11 @@
 #define WHOLE 10000
 #define HANGS 120 /* s of a single schedule */
 
+/* Of the whole, those that a tenth does not have and that failed once. */
+static const uint64_t failed_once[] = {
+	1340, /* a loss is known, and acted on a second later */
+};
+
 static void quiet(enum storm_log_level level, const char *msg)
 {
 	(void) level;
@@ -157,7 +162,11 @@ int main(int argc, char **argv)
 		case_silent_owner();
 		case_forgotten_on_its_way();
 		case_too_many_reports();
-		well = share(n, first);
+		well = true;
+		for (size_t i = 0;
+		     i < sizeof(failed_once) / sizeof(failed_once[0]); i++)
+			well = one(failed_once[i], false) && well;
+		well = well && share(n, first);
 	}
 	if (!well)
 		return 1;
