@@ -85,17 +85,25 @@ static int nm_report_merge(struct nm_news *n, uint8_t kind, uint32_t code,
 	return err;
 }
 
+/* A host's session, for reports of this kind. */
+static int nm_report_of(struct storm_nm *nm, uint64_t session, uint8_t kind,
+			struct nm_session **out)
+{
+	*out = nm_find_host(nm, session);
+	if (!*out)
+		return STORM_ENOENT;
+	return kind < STORM_REPORT_KINDS ? STORM_OK : STORM_EINVAL;
+}
+
 int storm_nm_expect(struct storm_nm *nm, uint64_t session, uint8_t kind,
 		    uint32_t count)
 {
-	struct nm_session *s = nm_find_host(nm, session);
+	struct nm_session *s;
+	int err = nm_report_of(nm, session, kind, &s);
 
-	if (!s)
-		return STORM_ENOENT;
-	if (kind >= STORM_REPORT_KINDS)
-		return STORM_EINVAL;
-	s->report.expect[kind] = count;
-	return STORM_OK;
+	if (!err)
+		s->report.expect[kind] = count;
+	return err;
 }
 
 int storm_nm_report_hold(struct storm_nm *nm, uint64_t session, uint64_t most)
@@ -112,15 +120,13 @@ int storm_nm_report_hold(struct storm_nm *nm, uint64_t session, uint64_t most)
 int storm_nm_report_forget(struct storm_nm *nm, uint64_t session, uint8_t kind,
 			   const struct storm_idset *ids)
 {
-	struct nm_session *s = nm_find_host(nm, session);
+	struct nm_session *s;
 	struct nm_report *r;
 	bool any = false;
-	int err;
+	int err = nm_report_of(nm, session, kind, &s);
 
-	if (!s)
-		return STORM_ENOENT;
-	if (kind >= STORM_REPORT_KINDS)
-		return STORM_EINVAL;
+	if (err)
+		return err;
 	r = &s->report;
 	err = storm_reports_forget(&r->all, kind, ids, &any);
 	/* parts may be on their way, and would be joined with other ones */
@@ -137,14 +143,15 @@ int storm_nm_report_forget(struct storm_nm *nm, uint64_t session, uint8_t kind,
 int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
 		    uint32_t code, const struct storm_idset *ids, uint64_t now)
 {
-	struct nm_session *s = nm_find_host(nm, session);
-	struct nm_news n = { .s = s };
-	int err;
+	struct nm_news n = { 0 };
+	struct nm_session *s;
+	int err = nm_report_of(nm, session, kind, &s);
 
-	if (!s || s->closing)
+	if (err)
+		return err;
+	if (s->closing)
 		return STORM_ENOENT;
-	if (kind >= STORM_REPORT_KINDS)
-		return STORM_EINVAL;
+	n.s = s;
 	/* first where it goes up from: mine are let go of when all is there */
 	err = nm_report_merge(&n, kind, code, ids);
 	if (!err)
