@@ -252,7 +252,9 @@ static void nm_control_take(struct nm_session *s, const struct storm_header *h,
 	bool owner = h->sender == STORM_NO_NODE, down;
 	struct storm_child *c = NULL;
 
-	if (!owner && !storm_tree_member(&s->tree.shape, h->sender)) {
+	/* one that is out itself has no tree, and does not know who else is */
+	if (!owner && (s->member.out_epoch ||
+		       !storm_tree_member(&s->tree.shape, h->sender))) {
 		s->nm->link_stats.fenced++;
 		return;
 	}
