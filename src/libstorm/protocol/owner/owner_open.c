@@ -110,7 +110,8 @@ bool owner_open_advance(struct storm_owner *o, uint64_t now)
 /* ------------------------------------------------------------------- timers --- */
 
 /* Children that were heard and are silent since: they are missing.  Those below
- * them are not, but no answer has them any more. */
+ * them are not, but no answer has them any more.  One that has answered, and that
+ * nothing is told since, may have no right to say more: see nm_status_pays(). */
 static void owner_open_blame_silent(struct storm_owner *o,
 				    struct storm_idset *late, uint64_t now)
 {
@@ -118,7 +119,7 @@ static void owner_open_blame_silent(struct storm_owner *o,
 		const struct storm_child *c = &o->child[i];
 		struct storm_idset below = { 0 };
 
-		if (!c->heard ||
+		if (!c->heard || (!c->told && !c->status.seen) ||
 		    now < c->last_heard + o->conf.set.open_timeout / 2)
 			continue;
 		storm_faults_add(&o->faults, c->node, STORM_ELOST, 0);
