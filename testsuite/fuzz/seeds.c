@@ -24,6 +24,7 @@
 #include "src/plugins/switch/storm/context/context.h"
 #include "src/storm_common/gang_map.h"
 #include "src/storm_common/local/local.h"
+#include "src/storm_launcher/run_wire.h"
 #include "world.h"
 
 #define SEED_MAX (1 << 16)
@@ -1580,6 +1581,67 @@ static void carrier(void)
 	end("carrier", "door");
 }
 
+/* The first byte says which, see fuzz_run_wire.c. */
+static void runs(void)
+{
+	const struct run_what what = {
+		.umask = 022,
+		.cwd = "/",
+		.stream = { "", "out-%t", "" },
+		.label = true,
+		.argv = (char *[]) { "true", "", NULL },
+		.env = (char *[]) { "PATH=/bin", NULL },
+	};
+	struct storm_range past[] = { { 0, 6 }, { 9, 9 } }, at[] = { { 0, 2 } };
+	uint8_t head[RUN_FRAME_HEADER];
+	uint32_t cpus[] = { 2, 1 };
+	struct storm_node nodes[] = { { .name = "n1" }, { .name = "n2" } };
+
+	begin();
+	storm_put8(&o, 0);
+	run_ask_put(&o,
+		    &(struct run_ask) { 2, 3, 1, 60, 5, true, "n[1-2]", "n9" });
+	run_what_put(&o, &what);
+	end("run_wire", "ask");
+
+	begin();
+	storm_put8(&o, 1);
+	run_start_put(&o, &(struct run_start) {
+				  .number = 4,
+				  .first = 10,
+				  .tasks = 4,
+				  .past = { past, 2, 2 },
+				  .names = "n[1-3]",
+				  .nodes = { at, 1, 1 },
+				  .rank = (uint32_t[]) { 0, 1, 2, 4 },
+				  .local = 1,
+			  });
+	end("run_wire", "start");
+
+	begin();
+	storm_put8(&o, 2);
+	run_step_put(&o, &(struct run_step) { .job = 7,
+					      .count = 2,
+					      .cpus = cpus,
+					      .nodes = nodes });
+	end("run_wire", "step");
+
+	for (int long_one = 0; long_one < 2; long_one++) {
+		begin();
+		storm_put8(&o, 3);
+		storm_put8(&o, long_one ? 90 : 2);
+		for (size_t n = 0; n < 3; n++) {
+			size_t len = long_one ? n * 9000 : n;
+
+			run_frame_head(head, RUN_OUTPUT, len);
+			storm_put(&o, head, sizeof(head));
+			for (; len; len--)
+				storm_put8(&o, (uint8_t) len);
+		}
+		end("run_wire", long_one ? "long-frames" : "frames");
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -1591,6 +1653,7 @@ int main(int argc, char **argv)
 	world_init();
 	wire();
 	carrier();
+	runs();
 	verbs();
 	idset();
 	nodelist();
