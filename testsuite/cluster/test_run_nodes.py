@@ -8,8 +8,8 @@ import signal
 import pytest
 
 from harness import until
-from run_lab import (batch, begin, end_run, ended, lab, listens, said,  # noqa: F401
-                     the_head, the_launcher)
+from run_lab import (batch, begin, end_run, ended, files, lab,  # noqa: F401
+                     listens, said, the_head, the_launcher)
 
 pytestmark = pytest.mark.storm_only
 
@@ -39,6 +39,7 @@ END
 storm run -N1 -w n3 sh inner.sh
 echo outer $?
 """)
+    until(lambda: not files(lab), lambda: f"{files(lab)} to be removed")
     assert lines[:2] == ["inner on n3", "code 0"], lines
     assert lines[2:6] == ["n1 fifo", "n2 fifo", "n3 regular file", "n4 fifo"], lines
     assert lines[6] == "code 4", lines
