@@ -35,8 +35,10 @@ static struct {
 
 /* --------------------------------------------------------------------- srun --- */
 
-/* Variables of the batch script's own step choose sizes and binding for srun, too; and
- * GPUs of this node are none of others. */
+/* Variables of the batch script's own step choose sizes and binding for srun, too, and
+ * those that a user gives to srun are for the user's steps: with SRUN_CPUS_PER_TASK the
+ * launchers would have few CPUs, with SRUN_EXPORT_ENV no key.  GPUs of this node are none
+ * of others. */
 static void step_scrub(void)
 {
 	static const char *const gpus[] = { TASK_GPU_NAMES };
@@ -46,7 +48,8 @@ static void step_scrub(void)
 	for (size_t i = 0; i < sizeof(gpus) / sizeof(*gpus); i++)
 		unsetenv(gpus[i]);
 	for (; *from; from++)
-		if (strncmp(*from, "SLURM_", 6) ||
+		if ((strncmp(*from, "SLURM_", 6) &&
+		     strncmp(*from, "SRUN_", 5)) ||
 		    !strncmp(*from, "SLURM_CONF=", 11) ||
 		    !strncmp(*from, "SLURM_JOB_ID=", 13) ||
 		    !strncmp(*from, "SLURM_JOBID=", 12))

@@ -90,6 +90,16 @@ storm run --start true; echo $?; storm run --stop --start; echo $?
     assert sorted(out[2:6]) == lab.names, one.log()
 
 
+def test_variables_of_srun(lab):
+    """What a user says to srun by its variables is not said to the launchers' step."""
+    one = begin(lab, """
+SRUN_EXPORT_ENV=NONE SRUN_CPUS_PER_TASK=99 storm run --start && storm run -N4 hostname
+""")
+    done = one.finish()
+    out = STARTED.sub("started", WAITS.sub("", one.log())).splitlines()
+    assert (done.code, out[0], sorted(out[1:])) == (0, "started", lab.names), one.log()
+
+
 #: The launchers come without a run. The script has no child that it did not start, and
 #: what it submits is not resident
 RESIDENT = """
