@@ -209,6 +209,23 @@ static bool launcher_has_variable(const char *env, size_t len, const char *what)
 	return false;
 }
 
+/* Is it of this run?  A step has one head, whose life is in the variable, too. */
+static bool launcher_has_run(const char *env, size_t len, uint64_t number)
+{
+	char end[24];
+
+	snprintf(end, sizeof(end), ":%llu", (unsigned long long) number);
+	for (size_t at = 0; at < len; at += strlen(env + at) + 1) {
+		const char *life = env + at + strlen(RUN_PARENT_NAME);
+
+		if (!strncmp(env + at, RUN_PARENT_NAME,
+			     strlen(RUN_PARENT_NAME)) &&
+		    !strcmp(life + strcspn(life, ":"), end))
+			return true;
+	}
+	return false;
+}
+
 /* Has the process the number of this run, in the step of this launcher? */
 static bool launcher_is_left(const char *pid, uint64_t number, char *env,
 			     size_t size)
@@ -226,9 +243,7 @@ static bool launcher_is_left(const char *pid, uint64_t number, char *env,
 	if (fd >= 0)
 		close(fd);
 	env[len] = '\0';
-	snprintf(what, sizeof(what), "STORM_RUN=%llu",
-		 (unsigned long long) number);
-	if (!launcher_has_variable(env, len, what))
+	if (!launcher_has_run(env, len, number))
 		return false;
 	snprintf(what, sizeof(what), "SLURM_STEP_ID=%.20s", launcher.step);
 	if (!launcher_has_variable(env, len, what))

@@ -336,7 +336,8 @@ size_t run_parent_text(const uint8_t life[static RUN_LIFE],
 	char hex[RUN_KEY_TEXT];
 
 	run_key_text(life, &hex); /* as long */
-	return (size_t) snprintf(*out, sizeof(*out), "STORM_RUN=%s:", hex);
+	return (size_t) snprintf(*out, sizeof(*out),
+				 RUN_PARENT_NAME "%s:", hex);
 }
 
 void run_key_text(const uint8_t key[static RUN_KEY], char (*out)[RUN_KEY_TEXT])

@@ -153,7 +153,8 @@ void run_step_free(struct run_step *s);
 
 /* Tasks have "STORM_RUN=LIFE:NUMBER", of the head's life and their run: a run inside it
  * is known by that.  All of it but the number, and how long it is. */
-#define RUN_PARENT_TEXT (sizeof("STORM_RUN=:") + 2 * RUN_LIFE)
+#define RUN_PARENT_NAME "STORM_RUN="
+#define RUN_PARENT_TEXT (sizeof(RUN_PARENT_NAME ":") + 2 * RUN_LIFE)
 size_t run_parent_text(const uint8_t life[static RUN_LIFE],
 		       char (*out)[RUN_PARENT_TEXT]);
 

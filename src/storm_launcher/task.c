@@ -51,7 +51,6 @@ static const char *const task_not_given[] = {
 	"SLURM_CPU_BIND_LIST",
 	"SLURM_CPU_BIND_TYPE",
 	"SLURM_CPU_BIND_VERBOSE",
-	"STORM_RUN",
 	"SLURM_UMASK",
 	"SLURM_DISTRIBUTION",
 	"SLURM_STEP_LAUNCHER_PORT",
@@ -175,7 +174,6 @@ static void task_vars_all(struct task_vars *v, const struct task_form *f,
 	task_var(v, "SLURM_STEP_NODELIST=%s", s->names);
 	task_var(v, "SLURM_STEP_TASKS_PER_NODE=%s", counts);
 	task_var(v, "SLURM_TASKS_PER_NODE=%s", counts);
-	task_var(v, "STORM_RUN=%llu", (unsigned long long) s->number);
 	task_var(v, "SLURM_STEP_ID=%s", f->step);
 	task_var(v, "%s%llu", parent, (unsigned long long) s->number);
 	task_var(v, "SLURM_STEPID=%s", f->step);
@@ -321,21 +319,6 @@ static void task_signals_default(void)
 		sigaction(sig, &normal, NULL);
 }
 
-/* Where memory is short the kernel ends tasks first, and no launcher or head: these are
- * small, and take all tasks with them. */
-static void task_oom_score(void)
-{
-	static const char more[] = "100";
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	/* a higher one that is there already cannot be lowered, and serves */
-	if (write(fd, more, sizeof(more) - 1) < 0)
-		errno = 0;
-	close(fd);
-}
-
 static void task_limits(const struct run_what *what)
 {
 	for (int k = 0; k < RUN_LIMITS; k++) {
@@ -433,7 +416,6 @@ static int task_child_main(void *arg)
 			task_fail(c, RUN_NO_START);
 	task_write_pid(c->env[0]);
 	task_signals_default();
-	task_oom_score();
 	task_limits(c->what);
 	umask((mode_t) c->what->umask);
 	if (chdir(c->what->cwd))
@@ -444,6 +426,24 @@ static int task_child_main(void *arg)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	errno = task_exec(c->what->argv, c->env);
 	task_fail(c, RUN_NOT_STARTED);
+}
+
+/* It ends before its launcher, which all tasks here hang on, where memory is short.  The
+ * child cannot say so while it has the launcher's memory, which only root may look into. */
+static void task_oom_score(pid_t pid)
+{
+	static const char more[] = "100";
+	char path[48];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int) pid);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return; /* a program of another user's, as sudo is */
+	/* a higher one that is there already cannot be lowered, and serves */
+	if (write(fd, more, sizeof(more) - 1) < 0)
+		errno = 0;
+	close(fd);
 }
 
 pid_t task_start(const struct task_form *f, char **env,
@@ -478,8 +478,10 @@ pid_t task_start(const struct task_form *f, char **env,
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
 		return 0;
-	if (!c.err)
+	if (!c.err) {
+		task_oom_score(pid);
 		return pid;
+	}
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	*code = run_code(c.cause, c.err);
