@@ -18,9 +18,11 @@
 #include "keeper.h"
 #include "launcher.h"
 #include "launcher_base.h"
+#include "task.h"
 
 int main(int argc, char **argv)
 {
+	task_prepare();
 	/* tasks are the same user's: they are not to read its keys, nor to take
 	 * its descriptors */
 	prctl(PR_SET_DUMPABLE, 0);

@@ -26,6 +26,7 @@
 #define STACK (64u << 10)
 #define PID_VARIABLE "SLURM_TASK_PID="
 #define PID_DIGITS 11
+#define OOM_TASK "100"
 
 /* -------------------------------------------------------------- environment --- */
 
@@ -428,22 +429,31 @@ static int task_child_main(void *arg)
 	task_fail(c, RUN_NOT_STARTED);
 }
 
-/* It ends before its launcher, which all tasks here hang on, where memory is short.  The
- * child cannot say so while it has the launcher's memory, which only root may look into. */
-static void task_oom_score(pid_t pid)
-{
-	static const char more[] = "100";
-	char path[48];
-	int fd;
+/* Where memory is short tasks end before their launcher, which all of them hang on.  A
+ * child has the score that its parent had when it was made.  It could not set its own: as
+ * long as it has the launcher's memory its files in /proc are root's. */
+static struct {
+	int fd; /* to the launcher's own score, or -1 */
+	char own[8];
+} task_oom = { .fd = -1 };
 
-	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int) pid);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return; /* a program of another user's, as sudo is */
-	/* a higher one that is there already cannot be lowered, and serves */
-	if (write(fd, more, sizeof(more) - 1) < 0)
-		errno = 0;
-	close(fd);
+void task_prepare(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 :
+			     read(fd, task_oom.own, sizeof(task_oom.own) - 1);
+
+	if (n > 0 && atoi(task_oom.own) < atoi(OOM_TASK))
+		task_oom.fd = fd;
+	else if (fd >= 0)
+		close(fd);
+}
+
+static void task_oom_score(const char *score)
+{
+	if (task_oom.fd >= 0 &&
+	    pwrite(task_oom.fd, score, strlen(score), 0) < 0)
+		storm_log(STORM_LOG_WARN, "oom_score_adj: %s", strerror(errno));
 }
 
 pid_t task_start(const struct task_form *f, char **env,
@@ -471,17 +481,17 @@ pid_t task_start(const struct task_form *f, char **env,
 	/* a handler must not run on the child's stack, in the launcher's memory */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
+	task_oom_score(OOM_TASK);
 	pid = clone(task_child_main, stack + STACK,
 		    CLONE_VM | CLONE_VFORK | SIGCHLD, &c);
+	task_oom_score(task_oom.own);
 	if (pid < 0)
 		*code = run_code(RUN_NO_START, errno);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
 		return 0;
-	if (!c.err) {
-		task_oom_score(pid);
+	if (!c.err)
 		return pid;
-	}
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	*code = run_code(c.cause, c.err);

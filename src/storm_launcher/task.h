@@ -46,6 +46,8 @@ bool task_paths(const struct task_form *f, uint32_t local,
 		struct task_stdio *out);
 void task_paths_free(struct task_stdio *s);
 
+/* Once, before others of this user lose the right to look into this process. */
+void task_prepare(void);
 /* Start it.  env is task_env()'s, and changed.  The pid; or 0, and *code says why. */
 pid_t task_start(const struct task_form *f, char **env,
 		 const struct task_stdio *io, uint32_t *code);
