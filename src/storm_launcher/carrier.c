@@ -284,7 +284,7 @@ void carrier_came(struct carrier *c, size_t n)
 const uint8_t *carrier_out(const struct carrier *c, size_t *len)
 {
 	*len = c->have - c->at;
-	return c->out + c->at;
+	return *len ? c->out + c->at : NULL;
 }
 
 void carrier_sent(struct carrier *c, size_t n)

@@ -262,10 +262,10 @@ char *run_names_text(const struct storm_node *nodes,
 	for (uint32_t k = 0; f && k < set->count; k++)
 		for (uint32_t i = set->r[k].first; i <= set->r[k].last; i++)
 			name[at++] = nodes[i].name;
-	for (uint32_t k = 0; f && k < n;) {
+	for (uint32_t k = 0; f && k < at;) {
 		if (k)
 			fputc(',', f);
-		k += run_text_group(f, name + k, n - k);
+		k += run_text_group(f, name + k, at - k);
 	}
 	free(name);
 	return f ? run_text_close(f, &text) : NULL;

@@ -112,7 +112,7 @@ static bool run_time(const char *text, uint32_t *out)
 	n = run_time_fields(dash ? dash + 1 : text, &part);
 	/* the first of them is hours, but without days one or two begin with minutes */
 	from = !dash && n < 3;
-	for (int k = 0; k < n; k++)
+	for (int k = 0; k < n && from + k < 3; k++)
 		sum += part[k] * by[from + k];
 	sum += days * 24 * 60 * 60;
 	if (n && sum < UINT32_MAX) {
