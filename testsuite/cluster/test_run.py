@@ -719,14 +719,14 @@ def test_port_is_taken(lab):
     holder = lab.lab.popen(
         ["python3", "-c", "import socket, time\n"
          "held = [socket.socket() for k in range(3)]\n"
-         "for k in range(3): held[k].bind(('', 50000 + k)); held[k].listen()\n"
+         "for k in range(3): held[k].bind(('', 31000 + k)); held[k].listen()\n"
          "print('held', flush=True)\n"
          "time.sleep(1000)"], host="n3", stdout=-1)
     try:
         assert holder.stdout.readline().strip() in (b"held", "held")
-        lab.set_key("LauncherPorts", "50000-50003")
+        lab.set_key("LauncherPorts", "31000-31003")
         assert batch(lab, "storm run -N4 echo fine\n") == 4 * ["fine"]
-        lab.set_key("LauncherPorts", "50000-50002")
+        lab.set_key("LauncherPorts", "31000-31002")
         one = begin(lab, "storm run true; echo code $?\n"
                     "rm /tmp/storm-$UID/$SLURM_JOB_ID.*.log\n")
         one.finish()
@@ -734,8 +734,8 @@ def test_port_is_taken(lab):
         lab.set_key("LauncherPorts", "63001-65000")
         holder.kill()
         holder.wait()
-    assert re.search(r"^storm run: the launchers cannot be started: ports 5000\d to "
-                     r"5000\d of LauncherPorts=50000-50002 are taken, the last on n3: ",
+    assert re.search(r"^storm run: the launchers cannot be started: ports 3100\d to "
+                     r"3100\d of LauncherPorts=31000-31002 are taken, the last on n3: ",
                      one.log(), re.M) and "code 1" in one.log(), one.log()
 
 
