@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "carrier.h"
+#include "grow.h"
 #include "src/libstorm/base/minmax.h"
 
 #define FRAME 5 /* bytes before a body */
@@ -92,22 +93,6 @@ static void carrier_drop(struct carrier *c, struct channel *ch)
 
 /* -------------------------------------------------------------------- records --- */
 
-static bool carrier_has_room(struct carrier *c, size_t len)
-{
-	size_t need = c->have + len;
-	uint8_t *more;
-
-	if (need <= c->room)
-		return true;
-	need *= 2;
-	more = realloc(c->out, need);
-	if (!more)
-		return false;
-	c->out = more;
-	c->room = need;
-	return true;
-}
-
 static void carrier_record(struct carrier *c, uint32_t channel,
 			   enum carrier_kind kind, const void *body, size_t len)
 {
@@ -119,7 +104,8 @@ static void carrier_record(struct carrier *c, uint32_t channel,
 	storm_put32(&o, channel);
 	storm_put8(&o, (uint8_t) kind);
 	storm_put(&o, body, len);
-	if (!carrier_has_room(c, FRAME + len + SEALED_EXTRA))
+	if (!grow_buffer(&c->out, &c->room,
+			 c->have + FRAME + len + SEALED_EXTRA))
 		carrier_fail(c, "no memory");
 	else if (!sealed_put(c->sealed, text, FRAME + len, c->out + c->have))
 		carrier_fail(c, "a record cannot be sealed");

@@ -10,6 +10,7 @@
 
 #include "carrier_sock.h"
 #include "conn.h"
+#include "grow.h"
 #include "src/libstorm/base/minmax.h"
 
 struct conn *conn_create(int fd, bool tcp)
@@ -84,27 +85,11 @@ void conn_destroy(struct conn *c)
 	free(c);
 }
 
-static bool conn_has_room(struct conn *c, size_t len)
-{
-	size_t need = c->have + len;
-	uint8_t *more;
-
-	if (need <= c->room)
-		return true;
-	need *= 2;
-	more = realloc(c->out, need);
-	if (!more)
-		return false;
-	c->out = more;
-	c->room = need;
-	return true;
-}
-
 void conn_put(struct conn *c, enum run_kind kind, const void *body, size_t len)
 {
 	if (!conn_is_open(c))
 		return;
-	if (!conn_has_room(c, RUN_FRAME_HEADER + len)) {
+	if (!grow_buffer(&c->out, &c->room, c->have + RUN_FRAME_HEADER + len)) {
 		storm_log(STORM_LOG_ERROR, "no memory for a connection");
 		conn_close(c);
 		return;
