@@ -575,17 +575,17 @@ static bool all_told(uint32_t times)
 	return true;
 }
 
-START_TEST(test_reports)
+static void open_for_reports(void (*heard_by)(void *arg,
+					      const struct storm_report *r))
 {
 	struct storm_domain_conf conf = {
 		.nodes = list,
 		.count = NODES,
 		.set = set,
-		.on_report = on_report,
+		.on_report = heard_by,
 	};
 	int err;
 
-	nodes_seed(_i);
 	domain = storm_domain_create(&conf, &err);
 	must(domain && !storm_domain_open(domain) &&
 	     !storm_domain_wait_open(domain, NULL));
@@ -593,6 +593,18 @@ START_TEST(test_reports)
 		member[i] = storm_node_accept(host[i], true, PATIENCE);
 		must(member[i]);
 	}
+}
+
+static void hold_reports(void)
+{
+	for (uint32_t i = 0; i < NODES; i++)
+		must(!storm_member_hold(member[i], STORM_MS / 2));
+}
+
+START_TEST(test_reports)
+{
+	nodes_seed(_i);
+	open_for_reports(on_report);
 	for (uint32_t id = 0; id < 60; id++) {
 		struct storm_idset ids = some(id, id);
 
@@ -618,25 +630,6 @@ static void on_one_report(void *arg, const struct storm_report *rep)
 
 /* The ns from a report of one node alone until the owner has it. */
 /* A domain whose members may report. */
-static void open_for_reports(void)
-{
-	struct storm_domain_conf conf = {
-		.nodes = list,
-		.count = NODES,
-		.set = set,
-		.on_report = on_one_report,
-	};
-	int err;
-
-	domain = storm_domain_create(&conf, &err);
-	must(domain && !storm_domain_open(domain) &&
-	     !storm_domain_wait_open(domain, NULL));
-	for (uint32_t i = 0; i < NODES; i++) {
-		member[i] = storm_node_accept(host[i], true, PATIENCE);
-		must(member[i]);
-	}
-}
-
 static uint64_t one_report_takes(uint32_t node, uint32_t id)
 {
 	uint32_t before = __atomic_load_n(&heard_of, __ATOMIC_SEQ_CST);
@@ -657,11 +650,10 @@ START_TEST(test_hold)
 	uint64_t took;
 
 	nodes_seed(_i);
-	open_for_reports();
+	open_for_reports(on_one_report);
 	took = one_report_takes(NODES - 1, 1);
 	must(took > 90 * STORM_MS);
-	for (uint32_t i = 0; i < NODES; i++)
-		must(!storm_member_hold(member[i], STORM_MS / 2));
+	hold_reports();
 	for (uint32_t id = 2; id < 12; id++) {
 		took = one_report_takes(id % NODES, id);
 		must(!exact || took < 10 * STORM_MS);
@@ -718,9 +710,8 @@ START_TEST(test_forgotten_is_quiet)
 	uint64_t quiet;
 
 	nodes_seed(_i);
-	open_for_reports();
-	for (uint32_t i = 0; i < NODES; i++)
-		must(!storm_member_hold(member[i], STORM_MS / 2));
+	open_for_reports(on_one_report);
+	hold_reports();
 	nodes_pass(exact ? 10 * STORM_SEC : STORM_MS);
 	quiet = exact ? quiet_datagrams() : 0;
 	for (uint32_t id = 0; id < 3; id++) {
@@ -745,25 +736,13 @@ END_TEST
 START_TEST(test_one_stays)
 {
 	enum { LONG = 0, SOME = 100 };
-	struct storm_domain_conf conf = {
-		.nodes = list,
-		.count = NODES,
-		.set = set,
-		.on_report = on_one_report,
-	};
 	bool exact = world == WORLD_SIM;
 	uint32_t last = exact ? 2000 : 40;
 	uint64_t first = 0, before;
-	int err;
 
 	nodes_seed(_i);
-	domain = storm_domain_create(&conf, &err);
-	must(domain && !storm_domain_open(domain) &&
-	     !storm_domain_wait_open(domain, NULL));
-	for (uint32_t i = 0; i < NODES; i++) {
-		member[i] = storm_node_accept(host[i], true, PATIENCE);
-		must(member[i] && !storm_member_hold(member[i], STORM_MS / 2));
-	}
+	open_for_reports(on_one_report);
+	hold_reports();
 	before = nodes_sent();
 	for (uint32_t id = LONG + 1; id <= last; id++) {
 		struct storm_idset past = some(LONG + 1, id);
