@@ -211,3 +211,21 @@ def full(pid):
         return not select.select([], [fd], [], 0)[1]
     finally:
         os.close(fd)
+
+
+def name_is_taken(lab, host, script):
+    """Another user has made the directory of storm run on a host: what the script says
+    there names its owner."""
+    lab.remove("/tmp/storm-20001")
+    made = lab.lab.run(["mkdir", "-m", "777", "/tmp/storm-20001"], host=host,
+                       user="other", cwd="/")
+    assert made.returncode == 0
+    try:
+        one = begin(lab, script + "; echo code $?\n")
+        one.finish()
+        assert "code 1" in one.log()
+        assert re.search(r"storm run: /tmp/storm-20001 is not a directory of uid "
+                         r"20001 with mode 0700, but one of uid \d+ with mode 0777",
+                         one.log()), one.log()
+    finally:
+        lab.remove("/tmp/storm-20001")

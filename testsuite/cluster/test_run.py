@@ -13,7 +13,8 @@ import pytest
 from harness import until
 from run_lab import (  # noqa: F401
     batch, begin, client, cmdline, CPUS, end_run, ENDED, ended,
-    full, heads, held, HELD_START, lab, launchers, limit, listens, NODES,
+    full, heads, held, HELD_START, lab, launchers, limit, listens,
+    name_is_taken, NODES,
     nothing_left, printed, processes, runs_now, said, STARTED, stopped,
     the_head, the_keeper, the_launcher, the_srun, VERSION, WAITS)
 
@@ -698,19 +699,7 @@ storm run -N4 hostname; echo code $?
 
 def test_name_is_taken(lab):
     """Another user has made the directory first: its owner is named."""
-    lab.remove("/tmp/storm-20001")
-    made = lab.lab.run(["mkdir", "-m", "777", "/tmp/storm-20001"], host="n1",
-                       user="other", cwd="/")
-    assert made.returncode == 0
-    try:
-        one = begin(lab, "storm run true; echo code $?\n")
-        one.finish()
-        assert "code 1" in one.log()
-        assert re.search(r"storm run: /tmp/storm-20001 is not a directory of uid "
-                         r"20001 with mode 0700, but one of uid \d+ with mode 0777",
-                         one.log())
-    finally:
-        lab.remove("/tmp/storm-20001")
+    name_is_taken(lab, "n1", "storm run true")
 
 
 def test_port_is_taken(lab):

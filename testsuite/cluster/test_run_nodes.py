@@ -9,7 +9,7 @@ import pytest
 
 from harness import until
 from run_lab import (batch, begin, end_run, ended, files, lab,  # noqa: F401
-                     listens, said, the_head, the_launcher)
+                     listens, name_is_taken, said, the_head, the_launcher)
 
 pytestmark = pytest.mark.storm_only
 
@@ -176,19 +176,7 @@ print(tried(2, more=bytes(40)))
 
 def test_name_is_taken_on_a_node(lab):
     """Another user has made the directory on n2: a client there names its owner."""
-    lab.remove("/tmp/storm-20001")
-    made = lab.lab.run(["mkdir", "-m", "777", "/tmp/storm-20001"], host="n2",
-                       user="other", cwd="/")
-    assert made.returncode == 0
-    try:
-        one = begin(lab, "storm run -N2 storm run -N1 true; echo code $?\n")
-        one.finish()
-        assert "code 1" in one.log()
-        assert re.search(r"storm run: /tmp/storm-20001 is not a directory of uid "
-                         r"20001 with mode 0700, but one of uid \d+ with mode 0777",
-                         one.log()), one.log()
-    finally:
-        lab.remove("/tmp/storm-20001")
+    name_is_taken(lab, "n2", "storm run -N2 storm run -N1 true")
 
 
 def test_client_on_a_node_killed(lab):
