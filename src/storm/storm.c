@@ -29,9 +29,11 @@ static const char usage[] =
 	"Usage: storm check [OPTIONS]\n"
 	"       storm hold|release [OPTIONS] JOB[,JOB...]\n"
 	"       storm run [OPTIONS] PROGRAM [ARGUMENTS]\n"
+	"       storm ps\n"
 	"check: what STORM needs on this host, and the network to agents.\n"
 	"hold, release: take the turns of a running job from it; give them back.\n"
 	"run: start tasks inside a job, without a step for each.\n"
+	"ps: what runs so in this job, and what waits.\n"
 	"\n"
 	"  -V, --version  print the version\n"
 	"  -h, --help     print this summary; after a subcommand, that one's\n";
@@ -58,6 +60,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(verb, "run"))
 		return storm_run(argc - 1, argv + 1);
+	if (!strcmp(verb, "ps"))
+		return storm_ps(argc - 1, argv + 1);
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
 		if (!strcmp(verb, verbs[i].name))
 			return storm_become(verbs[i].program,
@@ -65,6 +69,7 @@ int main(int argc, char **argv)
 	/* options may stand before hold and release, which know their version */
 	if (*verb == '-')
 		return storm_become("storm_hold", argv);
-	fputs("storm: check, hold, release or run; see storm --help\n", stderr);
+	fputs("storm: check, hold, ps, release or run; see storm --help\n",
+	      stderr);
 	return USAGE;
 }

@@ -118,6 +118,7 @@ static void head_begin_runs(void)
 	while ((run = runs_begin(&head.runs))) {
 		struct conn *c = run->client;
 
+		run->began = storm_now();
 		head_say_queued(c, 0);
 		if (head_cast_start(run, c))
 			continue;
@@ -368,6 +369,8 @@ static void head_take(struct conn *c, enum run_kind kind, struct storm_in *body)
 		runs_close(&head.runs, true);
 	} else if (c->kind == CONN_NEW && kind == RUN_STAY) {
 		head_stay(c);
+	} else if (c->kind == CONN_NEW && kind == RUN_LIST) {
+		head_list(c);
 	} else if (c->kind == CONN_CLIENT && kind == RUN_SIGNAL) {
 		head_signal(c, storm_get8(body));
 	} else if (c->kind == CONN_CLIENT && kind == RUN_DEAF) {

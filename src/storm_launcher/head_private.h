@@ -6,6 +6,7 @@
  *	head_output.c	output that launchers send
  *	head_doors.c	clients that come by launchers
  *	head_idle.c	the end of launchers that nobody uses
+ *	head_list.c	what storm ps asks for
  *	head_limits.c	what ends runs early, and what does not end
  *	head_start.c	how it comes to be
  *	head_base.c	questions of them all
@@ -117,6 +118,12 @@ void head_expire_strangers(void);
 int head_idle_wait(int wait);
 /* After LauncherIdle without a run no other one begins. */
 void head_expire_idle(void);
+
+/* ------------------------------------------------------------- head_list.c --- */
+
+/* All runs, for this client, whose only question it is. */
+void head_list(struct conn *c);
+
 /* ----------------------------------------------------------- head_limits.c --- */
 
 /* End runs that are to end when a task fails, or some time after the first one. */

@@ -54,6 +54,7 @@ struct user_run {
 	bool killed; /* it has been decided already */
 	int status;  /* beside the tasks' own codes: at least this */
 	uint32_t asked_cpus; /* of each task; 0: not given */
+	uint64_t began;	     /* the head's: storm_now(), or 0 */
 	/* the head's (head_limits.c): ns since its tasks were sent SIGKILL, or 0;
 	 * those left were named */
 	uint64_t dying;

@@ -161,6 +161,21 @@ static bool run_start_launchers(const struct run_job *j, int lock)
 	return good;
 }
 
+bool run_job_find(struct run_job *j)
+{
+	char why[256];
+
+	j->id = getenv("SLURM_JOB_ID");
+	if (!j->id || !*j->id || strspn(j->id, "0123456789") != strlen(j->id)) {
+		run_say("not inside a job: use salloc or sbatch first");
+		return false;
+	}
+	if (run_sock_path(j->id, &j->path, why, sizeof(why)))
+		return true;
+	run_say("%s", why);
+	return false;
+}
+
 bool run_nobody_there(void)
 {
 	return errno == ENOENT || errno == ECONNREFUSED;

@@ -14,6 +14,9 @@ struct run_job {
 	char path[RUN_SOCK_PATH];
 };
 
+/* The job in which this is.  False: it was said why. */
+bool run_job_find(struct run_job *j);
+
 /* A connection to the head, which is started if there is none; or -1, and it was said
  * why.  Without start errno tells then whether nobody is there; 0: this host cannot
  * know. */

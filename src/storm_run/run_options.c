@@ -40,11 +40,18 @@ static const char usage[] =
 	"Exit status: the highest one of the tasks; 128 and more: a signal.  1 also if\n"
 	"the run was lost or refused, 2 if the command line is wrong.\n";
 
+static const char *run_name = "storm run";
+
+void run_say_as(const char *name)
+{
+	run_name = name;
+}
+
 __attribute__((format(printf, 1, 2))) void run_say(const char *fmt, ...)
 {
 	va_list ap;
 
-	fputs("storm run: ", stderr);
+	fprintf(stderr, "%s: ", run_name);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);

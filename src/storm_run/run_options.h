@@ -24,7 +24,8 @@ struct run_options {
 /* RUN_GOES_ON, or the exit status: it was said why. */
 int run_parse(int argc, char **argv, struct run_options *o);
 
-/* A line on stderr. */
+/* A line on stderr, of storm run, or of this one. */
+void run_say_as(const char *name);
 __attribute__((format(printf, 1, 2))) void run_say(const char *fmt, ...);
 
 #endif

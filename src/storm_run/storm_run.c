@@ -475,8 +475,7 @@ int storm_run(int argc, char **argv)
 {
 	static char name[] = "storm run"; /* getopt_long(3) says it */
 	struct run_options o = { 0 };
-	struct run_job j = { .id = getenv("SLURM_JOB_ID") };
-	char why[256];
+	struct run_job j;
 	int rc;
 
 	run_fill_standard();
@@ -485,14 +484,8 @@ int storm_run(int argc, char **argv)
 	rc = run_parse(argc, argv, &o);
 	if (rc != RUN_GOES_ON)
 		return rc;
-	if (!j.id || !*j.id || strspn(j.id, "0123456789") != strlen(j.id)) {
-		run_say("not inside a job: use salloc or sbatch first");
+	if (!run_job_find(&j))
 		return RUN_FAILED;
-	}
-	if (!run_sock_path(j.id, &j.path, why, sizeof(why))) {
-		run_say("%s", why);
-		return RUN_FAILED;
-	}
 	if (o.stop)
 		return run_stop(&j);
 	if (o.start)

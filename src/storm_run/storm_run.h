@@ -1,5 +1,5 @@
 /*
- * storm_run.h - the subcommand run of storm(1).
+ * storm_run.h - the subcommands run and ps of storm(1).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,5 +9,7 @@
 /* argv[0] is "run".  Returns the exit status.  It takes signals, and asks for all
  * descriptors of the process: nothing else runs in it. */
 int storm_run(int argc, char **argv);
+/* Likewise; it takes no signals. */
+int storm_ps(int argc, char **argv);
 
 #endif

@@ -65,6 +65,39 @@ storm run -N4 -n8 sh -c 'if [ $SLURM_PROCID = 5 ]; then storm run -N1 true
     assert "code 0\n" in one.log(), one.log()
 
 
+def test_ps(lab):
+    """What runs, what waits and what is free, asked for on the head's node and on another
+    one. No byte of a command reaches the terminal as it is; launchers are not started."""
+    one = begin(lab, r"""
+storm ps; echo none $?
+storm run -N4 -n6 sh -c 'if [ $SLURM_PROCID -gt 1 ]; then echo >there.$SLURM_PROCID
+  until [ -e go ]; do sleep 0.05; done; fi' $'a\e[1mb\n' &
+until [ -e there.2 -a -e there.3 -a -e there.4 -a -e there.5 ]; do sleep 0.05; done
+storm run -N2 -n4 true waits &
+until storm ps | tee ps.txt | grep -q waits; do sleep 0.05; done
+until [ $(awk '$1 == 1 { print $5 }' ps.txt) = 4 ]; do storm ps >ps.txt; done
+cat ps.txt
+storm ps -x; echo usage $?
+touch go
+wait
+storm run -N1 -w n3 storm ps
+""")
+    assert one.finish().code == 0, one.log()
+    text = one.log()
+    assert "storm ps: no launchers are there: the first storm run starts them\nnone 0\n" \
+        in text, text
+    assert "CPUs: 8, of which 4 are free\n" in text, text
+    runs = [line.split(None, 7) for line in text.splitlines()
+            if re.match(r"\d+ +(runs|waits) ", line)]
+    assert [r[:2] + r[3:7] for r in runs] == [
+        ["1", "runs", "6", "4", "6", "n[1-4]"], ["2", "waits", "4", "4", "4", "-"],
+        ["3", "runs", "1", "1", "1", "n3"]], text
+    assert [r[7] for r in runs][1:] == ["true waits", "storm ps"], text
+    assert runs[0][7].endswith(r" a\x1b[1mb\x0a"), text
+    assert "CPUs: 8, of which 7 are free\n" in text, text
+    assert 'storm ps: it takes no "-x"; see storm ps --help\nusage 2\n' in text, text
+
+
 #: argv: words. Prints how often each is in a packet of this host, once stdin ends
 SNIFF = """import select, socket, sys
 words = [w.encode() for w in sys.argv[1:]]

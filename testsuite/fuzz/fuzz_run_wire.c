@@ -8,8 +8,10 @@
  */
 #include "fuzz.h"
 #include "src/libstorm/base/minmax.h"
+#include "src/storm_launcher/run_list.h"
 #include "src/storm_launcher/run_wire.h"
 
+#define READS 5
 #define READER_ROOM (RUN_FRAME_HEADER + RUN_FRAME_MAX + (1 << 15))
 
 /* One message as bytes. */
@@ -105,6 +107,22 @@ static bool step_read(const uint8_t *buf, size_t len, struct packed *out)
 	return true;
 }
 
+/* --------------------------------------------------------------- a run of storm ps --- */
+
+static bool listed_read(const uint8_t *buf, size_t len, struct packed *out)
+{
+	struct storm_in i = { buf, buf + len, false };
+	struct run_listed l;
+	struct storm_out o;
+
+	if (!run_listed_get(&i, &l))
+		return false;
+	o = pack_begin(out, run_listed_len(&l));
+	run_listed_put(&o, &l);
+	pack_end(&o);
+	return true;
+}
+
 /* --------------------------------------------------------------------- frames --- */
 
 /* The frame that begins there, as a whole; 0: more is missing than this. */
@@ -169,19 +187,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static bool (*const read[])(const uint8_t *, size_t,
 				    struct packed *) = { ask_read, start_read,
-							 step_read };
+							 step_read, NULL,
+							 listed_read };
 	struct packed first, again;
 	uint8_t *buf;
 
 	if (!size)
 		return 0;
 	buf = exact(data + 1, size - 1);
-	if (data[0] % 4 == 3) {
+	if (data[0] % READS == 3) {
 		stream_read(buf, size - 1);
-	} else if (read[data[0] % 4](buf, size - 1, &first)) {
+	} else if (read[data[0] % READS](buf, size - 1, &first)) {
 		/* there are several ways to write a set and a layout */
 		must(first.len <= size - 1);
-		must(read[data[0] % 4](first.buf, first.len, &again));
+		must(read[data[0] % READS](first.buf, first.len, &again));
 		must(again.len == first.len &&
 		     !memcmp(again.buf, first.buf, first.len));
 		free(first.buf);

@@ -24,6 +24,7 @@
 #include "src/plugins/switch/storm/context/context.h"
 #include "src/storm_common/gang_map.h"
 #include "src/storm_common/local/local.h"
+#include "src/storm_launcher/run_list.h"
 #include "src/storm_launcher/run_wire.h"
 #include "world.h"
 
@@ -1625,6 +1626,12 @@ static void runs(void)
 					      .cpus = cpus,
 					      .nodes = nodes });
 	end("run_wire", "step");
+
+	begin();
+	storm_put8(&o, 4);
+	run_listed_put(&o, &(struct run_listed) { 7, RUN_LIST_RUNS, 5, 4, 3, 2,
+						  "n[1-4]", "true 1" });
+	end("run_wire", "listed");
 
 	for (int long_one = 0; long_one < 2; long_one++) {
 		begin();

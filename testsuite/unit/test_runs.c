@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "src/libstorm/base/idset.h"
+#include "src/storm_launcher/run_list.h"
 #include "src/storm_launcher/run_names.h"
 #include "src/storm_launcher/run_wire.h"
 #include "src/storm_launcher/runs.h"
@@ -926,6 +927,35 @@ START_TEST(test_ask)
 }
 END_TEST
 
+START_TEST(test_listed)
+{
+	const struct run_listed l = { 7,	RUN_LIST_ENDS, 5, 4, 3, 2,
+				      "n[1-4]", "a \033[1m b" };
+	uint8_t buf[100];
+	struct storm_out o = { buf, buf + sizeof(buf), false };
+	size_t len = run_listed_len(&l);
+	struct storm_in in = { buf, buf + len, false };
+	struct run_listed b;
+
+	run_listed_put(&o, &l);
+	must(!o.bad && len == (size_t) (o.p - buf));
+	must(run_listed_get(&in, &b));
+	must(b.number == 7 && b.state == RUN_LIST_ENDS && b.age == 5 &&
+	     b.tasks == 4 && b.ended == 3 && b.cpus == 2 &&
+	     !strcmp(b.nodes, l.nodes) && !strcmp(b.command, l.command));
+	for (size_t n = 0; n < len; n++) {
+		uint8_t *cut = exact(buf, n);
+
+		in = (struct storm_in) { cut, cut + n, false };
+		must(!run_listed_get(&in, &b));
+		free(cut);
+	}
+	buf[8] = RUN_LIST_ENDS + 1;
+	in = (struct storm_in) { buf, buf + len, false };
+	must(!run_listed_get(&in, &b));
+}
+END_TEST
+
 /* ---------------------------------------------------------------------- names --- */
 
 static const struct storm_node named[] = {
@@ -1032,6 +1062,7 @@ int main(void)
 	tcase_add_test(b, test_what);
 	tcase_add_loop_test(b, test_what_hostile, 0, unit_runs(5));
 	tcase_add_test(b, test_ask);
+	tcase_add_test(b, test_listed);
 	tcase_add_test(b, test_names);
 	tcase_add_loop_test(b, test_names_hostile, 0, unit_runs(5));
 	tcase_add_test(b, test_counts);

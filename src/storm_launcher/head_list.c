@@ -1,0 +1,90 @@
+/*
+ * head_list.c - what storm ps asks for: the runs of this head.  See head_private.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "head_private.h"
+#include "run_list.h"
+#include "run_names.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/idset.h"
+
+/* Its words with blanks between them, as far as there is room. */
+static void head_list_command(const struct conn *c,
+			      char (*out)[RUN_LIST_COMMAND])
+{
+	size_t have = 0;
+
+	for (char **word = c ? c->what.argv : NULL; word && *word; word++) {
+		size_t len = strnlen(*word, sizeof(*out) - 2 - have);
+
+		if (have)
+			(*out)[have++] = ' ';
+		memcpy(*out + have, *word, len);
+		have += len;
+		if (have >= sizeof(*out) - 2)
+			break;
+	}
+	(*out)[have] = '\0';
+}
+
+static void head_list_run(struct conn *to, const struct user_run *run)
+{
+	char command[RUN_LIST_COMMAND];
+	char *nodes = run->state == RUN_WAITS ?
+			      NULL :
+			      run_names_text(head.step.nodes, &run->nodes);
+	const struct conn *c = run->client;
+	uint64_t since = run->began ? run->began : c ? c->since : storm_now();
+	const struct run_listed l = {
+		.number = run->number,
+		.state = run->state == RUN_WAITS	? RUN_LIST_WAITS :
+			 run->killed || run->ends || !c ? RUN_LIST_ENDS :
+							  RUN_LIST_RUNS,
+		.age = storm_now() - since,
+		.tasks = run->tasks,
+		.ended = storm_idset_size(&run->done),
+		.cpus = run->cpus,
+		.nodes = nodes ? nodes : "",
+		.command = command,
+	};
+	size_t len;
+	uint8_t *body;
+
+	head_list_command(c, &command);
+	len = run_listed_len(&l);
+	body = malloc(len);
+	if (body) {
+		struct storm_out o = { body, body + len, false };
+
+		run_listed_put(&o, &l);
+		conn_put(to, RUN_LISTED, body, len);
+	} else {
+		conn_close(to);
+	}
+	free(body);
+	free(nodes);
+}
+
+void head_list(struct conn *c)
+{
+	uint32_t all = 0, unused = 0;
+	uint8_t cpus[8];
+	struct storm_out o = { cpus, cpus + sizeof(cpus), false };
+
+	for (uint32_t k = 0; k < head.step.count; k++) {
+		all += head.runs.cpus[k];
+		unused += head.runs.free[k];
+	}
+	storm_put32(&o, all);
+	storm_put32(&o, unused);
+	c->kind = CONN_WAITS;
+	conn_put(c, RUN_LIST, cpus, sizeof(cpus));
+	for (const struct user_run *run = head.runs.first; run; run = run->next)
+		head_list_run(c, run);
+	conn_put(c, RUN_END, NULL, 0);
+	c->bye = true;
+}
