@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,24 +38,6 @@ static const char usage[] =
 	"\n"
 	"Exit status: the highest one of the tasks; 128 and more: a signal.  1 also if\n"
 	"the run was lost or refused, 2 if the command line is wrong.\n";
-
-static const char *run_name = "storm run";
-
-void run_say_as(const char *name)
-{
-	run_name = name;
-}
-
-__attribute__((format(printf, 1, 2))) void run_say(const char *fmt, ...)
-{
-	va_list ap;
-
-	fprintf(stderr, "%s: ", run_name);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-}
 
 /* -------------------------------------------------------------------- values --- */
 

@@ -1,11 +1,12 @@
 /*
- * run_options.h - what storm run is asked for, in srun's words; and how it speaks.
+ * run_options.h - what storm run is asked for, in srun's words.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #ifndef STORM_RUN_OPTIONS_H
 #define STORM_RUN_OPTIONS_H
 
+#include "run_say.h"
 #include "src/storm_launcher/run_wire.h"
 
 enum { RUN_FAILED = 1, RUN_USAGE = 2 }; /* exit statuses */
@@ -23,9 +24,5 @@ struct run_options {
 
 /* RUN_GOES_ON, or the exit status: it was said why. */
 int run_parse(int argc, char **argv, struct run_options *o);
-
-/* A line on stderr, of storm run, or of this one. */
-void run_say_as(const char *name);
-__attribute__((format(printf, 1, 2))) void run_say(const char *fmt, ...);
 
 #endif

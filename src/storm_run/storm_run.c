@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -22,6 +21,7 @@
 
 #include "run_connect.h"
 #include "run_options.h"
+#include "run_request.h"
 #include "run_stdio.h"
 #include "src/libstorm/base/clock.h"
 #include "storm_run.h"
@@ -30,16 +30,6 @@
 #define AGAIN (1 * STORM_SEC)
 
 /* ------------------------------------------------------------------ the request --- */
-
-static void run_limits(struct run_what *w)
-{
-	for (int k = 0; k < RUN_LIMITS; k++) {
-		struct rlimit l = { RLIM_INFINITY, RLIM_INFINITY };
-
-		getrlimit(k, &l);
-		w->limit[k] = l.rlim_cur;
-	}
-}
 
 /* Programs that read it would take it for empty.  Tasks of srun have a pipe of srun's,
  * and seldom mean it. */
@@ -53,69 +43,18 @@ static void run_say_input(void)
 		run_say("tasks do not get standard input, but /dev/null; </dev/null says that it is meant");
 }
 
-/* The tasks' directory.  False: it was said why. */
-static bool run_cwd(const char *chdir, char (*out)[PATH_MAX])
-{
-	size_t n = 0;
-
-	if (!chdir || *chdir != '/') {
-		if (!getcwd(*out, sizeof(*out))) {
-			run_say("the current directory: %s", strerror(errno));
-			return false;
-		}
-		n = strlen(*out);
-	}
-	if (chdir &&
-	    (size_t) snprintf(*out + n, sizeof(*out) - n, "%s%s", n ? "/" : "",
-			      chdir) >= sizeof(*out) - n) {
-		run_say("%s: %s", chdir, strerror(ENAMETOOLONG));
-		return false;
-	}
-	return true;
-}
-
 /* Send what is to be executed, and where its output goes.  0, or the exit
  * status. */
 static int run_send(int sock, const struct run_options *asked)
 {
-	extern char **environ;
 	static char cwd[PATH_MAX];
-	const struct run_ask *ask = &asked->ask;
-	struct run_what what = { .argv = asked->argv,
-				 .env = environ,
-				 .cwd = cwd };
+	struct run_what what = { .argv = asked->argv, .cwd = cwd };
 	const int fd[RUN_SOCK_FDS] = { run_stdio_fd(1), run_stdio_fd(2) };
-	size_t len;
-	uint8_t *buf;
-	struct storm_out o;
-	int rc;
 
-	if (!run_cwd(asked->cwd, &cwd))
+	if (!run_request_cwd(asked->cwd, &cwd))
 		return RUN_FAILED;
-	what.umask = umask(0);
-	umask((mode_t) what.umask);
-	run_limits(&what);
 	run_stdio_tell(asked, &what);
-	len = run_ask_len(ask) + run_what_len(&what);
-	if (len > RUN_FRAME_MAX) {
-		run_say("arguments and environment have %zu bytes, %u are possible",
-			len, RUN_FRAME_MAX);
-		return RUN_FAILED;
-	}
-	buf = malloc(RUN_FRAME_HEADER + len);
-	if (!buf) {
-		run_say("no memory");
-		return RUN_FAILED;
-	}
-	run_frame_head(buf, RUN_ASK, len);
-	o = (struct storm_out) { buf + RUN_FRAME_HEADER,
-				 buf + RUN_FRAME_HEADER + len, false };
-	run_ask_put(&o, ask);
-	run_what_put(&o, &what);
-	rc = run_sock_send(sock, buf, RUN_FRAME_HEADER + len, fd);
-	free(buf);
-	/* a head that ends may have closed it: its last word tells */
-	return rc && errno != EPIPE && errno != ECONNRESET ? RUN_FAILED : 0;
+	return run_request_send(sock, &asked->ask, &what, fd);
 }
 
 /* ------------------------------------------------------------------- waiting --- */

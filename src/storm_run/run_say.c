@@ -1,0 +1,27 @@
+/*
+ * run_say.c - see run_say.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "run_say.h"
+
+static const char *run_speaker = "storm run";
+
+void run_say_as(const char *name)
+{
+	run_speaker = name;
+}
+
+__attribute__((format(printf, 1, 2))) void run_say(const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "%s: ", run_speaker);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}

@@ -1,0 +1,14 @@
+/*
+ * run_say.h - how clients of launchers speak.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_RUN_SAY_H
+#define STORM_RUN_SAY_H
+
+/* The name before each line; "storm run" without it. */
+void run_say_as(const char *name);
+/* A line on stderr. */
+__attribute__((format(printf, 1, 2))) void run_say(const char *fmt, ...);
+
+#endif
