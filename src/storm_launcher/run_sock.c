@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "run_peer.h"
 #include "run_sock.h"
 
 #define WAITING 64 /* clients that wait to be accepted */
@@ -126,18 +127,12 @@ static bool run_sock_address(const char *path, struct sockaddr_un *un)
 	return true;
 }
 
-/* Closes one that is not this user's. */
-static int run_sock_check_peer(int sock)
+static bool run_sock_peer(int sock, struct ucred *who)
 {
-	struct ucred who = { 0 };
-	socklen_t len = sizeof(who);
+	socklen_t len = sizeof(*who);
 
-	if (!getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &who, &len) &&
-	    who.uid == geteuid())
-		return sock;
-	close(sock);
-	errno = EPERM;
-	return -1;
+	return !getsockopt(sock, SOL_SOCKET, SO_PEERCRED, who, &len) &&
+	       who->uid == geteuid();
 }
 
 static int run_sock_close(int sock)
@@ -152,6 +147,7 @@ static int run_sock_close(int sock)
 int run_sock_connect(const char *path)
 {
 	int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct ucred who = { 0 };
 	struct sockaddr_un un;
 
 	if (sock < 0)
@@ -159,7 +155,10 @@ int run_sock_connect(const char *path)
 	if (!run_sock_address(path, &un) ||
 	    connect(sock, (struct sockaddr *) &un, sizeof(un)))
 		return run_sock_close(sock);
-	return run_sock_check_peer(sock);
+	if (run_sock_peer(sock, &who))
+		return sock;
+	errno = EPERM;
+	return run_sock_close(sock);
 }
 
 int run_sock_listen(const char *path)
@@ -179,11 +178,36 @@ int run_sock_listen(const char *path)
 	return sock;
 }
 
+/* A new socket has room for it. */
+static void run_sock_refuse(int sock, unsigned long job)
+{
+	uint8_t frame[RUN_FRAME_HEADER + 100];
+	char *text = (char *) frame + RUN_FRAME_HEADER;
+	int len = snprintf(
+		text, 100,
+		"refused: this process is not of job %lu, which has these launchers",
+		job);
+
+	run_frame_head(frame, RUN_REFUSED, (size_t) len);
+	(void) send(sock, frame, RUN_FRAME_HEADER + (size_t) len,
+		    MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 int run_sock_accept(int listener)
 {
 	int sock = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct ucred who = { 0 };
+	unsigned long job;
 
-	return sock < 0 ? -1 : run_sock_check_peer(sock);
+	if (sock < 0)
+		return -1;
+	if (run_sock_peer(sock, &who)) {
+		if (run_peer_is_near(who.pid, &job))
+			return sock;
+		run_sock_refuse(sock, job);
+	}
+	errno = EPERM;
+	return run_sock_close(sock);
 }
 
 int run_sock_receive(int sock, struct run_reader *r, int (*fd)[RUN_SOCK_FDS])

@@ -35,6 +35,7 @@ void run_sock_remove(const char *path, bool log);
 /* A descriptor, or -1 and errno; EPERM: the other end is another user's. */
 int run_sock_connect(const char *path);
 int run_sock_listen(const char *path);
+/* EPERM: likewise, or it is of another job (run_peer.h), and was told so. */
 int run_sock_accept(int listener);
 
 /*

@@ -77,6 +77,10 @@ static int run_ps_hear(enum run_kind kind, struct storm_in *body)
 			return RUN_GOES_ON;
 		run_say("the launchers' answer cannot be read: they are of another version of STORM");
 		return RUN_FAILED;
+	case RUN_REFUSED:
+		run_say("%.*s", (int) (body->end - body->p),
+			(const char *) body->p);
+		return RUN_FAILED;
 	case RUN_END:
 		return 0;
 	default:
@@ -93,8 +97,8 @@ static int run_ps_ask(int sock)
 	int rc = RUN_GOES_ON;
 
 	run_frame_head(frame, RUN_LIST, 0);
-	if (run_sock_send(sock, frame, sizeof(frame), NULL))
-		rc = RUN_FAILED;
+	/* one that refuses has said so, and may be gone */
+	(void) run_sock_send(sock, frame, sizeof(frame), NULL);
 	while (rc == RUN_GOES_ON && run_sock_wait(sock, &r, &kind, &body))
 		rc = run_ps_hear(kind, &body);
 	run_reader_fini(&r);

@@ -2,7 +2,8 @@
 """storm run: tasks and clients of the same user that mean harm."""
 import pytest
 
-from run_lab import batch, end_run, lab  # noqa: F401
+from harness import until
+from run_lab import batch, begin, end_run, lab  # noqa: F401
 
 pytestmark = pytest.mark.storm_only
 
@@ -53,3 +54,42 @@ storm run -N1 -n1 python3 spy.py sleep; kill $(cat pid)
 """)
     assert sorted(out) == ["spied --head", "spied --keep", "spied sleep environ mem fd take "
                            "trace", "spied storm_launcher"], out
+
+
+@pytest.mark.lab_with(conf={"ProctrackType": "proctrack/cgroup"})
+def test_other_job_has_no_way_in(fresh):
+    """Where Slurm uses control groups: neither a process of another job of the same user,
+    on the head's node and on another one, nor one that is of no job at all."""
+    one = begin(fresh, """
+storm run -N2 -n2 storm run -N1 -w n2 echo inner; echo code $?
+echo $SLURM_JOB_ID >id; until [ -e go ]; do sleep 0.05; done
+storm run -N2 -n2 echo after
+""", nodes=2, options=["-w", "n[1-2]"])
+    try:
+        until(lambda: (one.dir / "id").exists(), lambda: "launchers: " + one.log())
+        job = (one.dir / "id").read_text().strip()
+        enter = f"""export SLURM_JOB_ID={job}
+for n in n1 n2; do
+  SLURMD_NODENAME=$n srun --overlap -N1 -n1 -w $n --jobid=$1 sh -c '
+    exec 2>&1; export SLURM_JOB_ID={job}; storm run -N1 echo in; echo code $?; storm ps; echo code $?'
+done
+"""
+        other = begin(fresh, f"""cat >enter.sh <<'END'
+{enter}END
+sh enter.sh $SLURM_JOB_ID
+storm run -N2 -n2 echo own
+""", nodes=2, options=["-w", "n[1-2]"])
+        assert other.finish().code == 0, other.log()
+        outside = fresh.lab.popen(
+            ["env", f"SLURM_JOB_ID={job}", "SLURMD_NODENAME=n1", "storm", "ps"], host="n1",
+            user="user", stdout=-1, stderr=-2, text=True, cwd="/")
+        said = outside.communicate()[0]
+    finally:
+        (one.dir / "go").touch()
+    assert one.finish().code == 0, one.log()
+    refused = f"refused: this process is not of job {job}, which has these launchers\n"
+    assert other.log().count(f"storm run: {refused}code 1\nstorm ps: {refused}code 1\n") == 2, \
+        other.log()
+    assert other.log().count("own\n") == 2 and "in\n" not in other.log(), other.log()
+    assert said == f"storm ps: {refused}" and outside.returncode == 1, said
+    assert one.log().count("inner\n") == 2 and one.log().count("after\n") == 2, one.log()

@@ -6,6 +6,7 @@
 #include "src/libstorm/base/idset.h"
 #include "src/storm_launcher/run_list.h"
 #include "src/storm_launcher/run_names.h"
+#include "src/storm_launcher/run_peer.h"
 #include "src/storm_launcher/run_wire.h"
 #include "src/storm_launcher/runs.h"
 #include "unit.h"
@@ -956,6 +957,61 @@ START_TEST(test_listed)
 }
 END_TEST
 
+/* ---------------------------------------------------------------------- peers --- */
+
+#define SCOPE "0::/system.slice/slurmstepd.scope"
+
+START_TEST(test_peer)
+{
+	static const struct {
+		const char *own, *other;
+		bool same;
+		unsigned long job;
+	} t[] = {
+		/* two steps; another job, also one whose number begins so */
+		{ SCOPE "/job_12/step_1/user/task_0\n",
+		  SCOPE "/job_12/step_batch/user\n", true, 12 },
+		{ SCOPE "/job_12/step_1\n", SCOPE "/job_12\n", true, 12 },
+		{ SCOPE "/job_12/step_1\n", SCOPE "/job_13/step_1\n", false,
+		  12 },
+		{ SCOPE "/job_12/step_1\n", SCOPE "/job_123/step_1\n", false,
+		  12 },
+		{ SCOPE "/job_123/step_1\n", SCOPE "/job_12/step_1\n", false,
+		  123 },
+		/* groups that a user can make */
+		{ SCOPE "/job_12/step_1\n",
+		  "0::/user.slice/user-1.slice/job_12/step_1\n", false, 12 },
+		{ SCOPE "/job_12/step_1\n",
+		  SCOPE "/job_13/step_1/user/job_12\n", false, 12 },
+		{ SCOPE "/job_12/step_1\n", "0::/x" SCOPE "/job_12/step_1\n",
+		  false, 12 },
+		/* one of several hierarchies */
+		{ "9:name=systemd:/\n6:freezer:/slurm_n1/uid_7/job_4/step_0\n0::/\n",
+		  "6:freezer:/slurm_n1/uid_7/job_4/step_batch\n0::/\n", true,
+		  4 },
+		{ "9:name=systemd:/\n6:freezer:/slurm_n1/uid_7/job_4/step_0\n0::/\n",
+		  "5:freezer:/slurm_n1/uid_7/job_4/step_batch\n0::/\n", false,
+		  4 },
+		{ "6:freezer:/slurm/job_4", "6:freezer:/slurm/job_4", true, 4 },
+		/* not by Slurm */
+		{ "9:name=systemd:/\n0::/user.slice\n", SCOPE "/job_4\n", true,
+		  0 },
+		{ "0::/job_/job_x/job_3y\n0::/\n", "", true, 0 },
+		{ SCOPE "/job_0/job_5\n", SCOPE "/job_0/job_6\n", false, 5 },
+		{ SCOPE "/job_12/step_1\n", "", false, 12 },
+	};
+
+	for (size_t k = 0; k < sizeof(t) / sizeof(*t); k++) {
+		unsigned long job = 77;
+
+		if (run_peer_is_of_job(t[k].own, t[k].other, &job) !=
+			    t[k].same ||
+		    job != t[k].job)
+			ck_abort_msg("case %zu: job %lu", k, job);
+	}
+}
+END_TEST
+
 /* ---------------------------------------------------------------------- names --- */
 
 static const struct storm_node named[] = {
@@ -1063,6 +1119,7 @@ int main(void)
 	tcase_add_loop_test(b, test_what_hostile, 0, unit_runs(5));
 	tcase_add_test(b, test_ask);
 	tcase_add_test(b, test_listed);
+	tcase_add_test(b, test_peer);
 	tcase_add_test(b, test_names);
 	tcase_add_loop_test(b, test_names_hostile, 0, unit_runs(5));
 	tcase_add_test(b, test_counts);
