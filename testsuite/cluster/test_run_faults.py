@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""storm run where something else goes wrong: a launcher that stands alone, full disks,
+closed descriptors, a job that is requeued."""
+import os
+import re
+import signal
+
+import pytest
+
+from harness import until
+from run_lab import STARTED, batch, begin, end_run, ended, lab, the_launcher  # noqa: F401
+
+pytestmark = pytest.mark.storm_only
+
+
+def test_launcher_stopped(lab):
+    """A launcher that stands alone, and not with its job, is a lost node: the client names
+    it, the tasks end, and the next run starts anew. Nothing of the old ones is left."""
+    one = begin(lab, """
+storm run -N4 -n4 sh -c 'echo >there.$SLURM_PROCID; exec sleep 600'; echo code $?
+storm run -N4 -n4 true; echo next $?
+""")
+    until(lambda: all((one.dir / f"there.{n}").exists() for n in range(4)),
+          lambda: "the tasks: " + one.log())
+    os.kill(the_launcher(lab, "n3"), signal.SIGSTOP)
+    ended(lab, one, "^storm run: error: the launcher on node n3 is lost: ", "^code 137$")
+    assert len(STARTED.findall(one.log())) == 2, one.log()
+
+
+@pytest.fixture
+def small(lab):
+    """A file system of 64 KB on each host, at /mnt."""
+    for host in lab.names:
+        done = lab.lab.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=1777", "none",
+                            "/mnt"], host=host)
+        assert done.returncode == 0, done
+    yield "/mnt"
+    for host in lab.names:
+        lab.lab.run(["umount", "-l", "/mnt"], host=host)
+
+
+def test_full_disk(lab, small):
+    """A file of -o in which no more can be written: for a file of each task the task itself
+    hears it, for one file of all the client; the run fails, and goes on to its end."""
+    out = batch(lab, f"""
+storm run -N4 -n4 -o {small}/%t sh -c 'head -c 300000 /dev/zero 2>/dev/null
+  c=$?; echo >end.$SLURM_PROCID; exit $c'; echo code $?; ls end.*
+storm run -N1 -n1 -w n2 -o {small}/all sh -c 'head -c 300000 /dev/zero; echo >end.all'; echo code $?
+ls end.all
+storm run -N4 -n4 true; echo next $?
+""")
+    failed = re.compile(r"storm run: error: n[1-4]: task [0-3]: Exited with exit code 1$|"
+                        r"storm run: error: .*tasks? .*Exited with exit code 1$")
+    assert any(map(failed.match, out)), out
+    assert [line for line in out if not line.startswith("storm run: error: n")] == [
+        "code 1", "end.0", "end.1", "end.2", "end.3",
+        "storm run: error: standard output: No space left on device", "code 1", "end.all",
+        "next 0"], out
+
+
+def test_full_tmp(lab):
+    """Nothing can be written in /tmp of the first host: it says what and where."""
+    done = lab.lab.run(["mount", "-t", "tmpfs", "-o", "size=4k,nr_inodes=2,mode=1777", "none",
+                        "/tmp"], host="n1")
+    assert done.returncode == 0, done
+    try:
+        fill = lab.lab.run(["sh", "-c", "echo >/tmp/a; echo >/tmp/b"], host="n1")
+        out = begin(lab, "storm run true; echo code $?\n")
+        out.finish()
+        assert re.search("^storm run: /tmp/storm-20001: No space left on device$\n^code 1$",
+                         out.log(), re.M), (out.log(), fill)
+    finally:
+        lab.lab.run(["umount", "-l", "/tmp"], host="n1")
+
+
+def test_closed_descriptors(lab):
+    """None of the client's is taken by a socket of its own."""
+    out = batch(lab, """
+storm run -N2 -n2 sh -c 'echo >out.$SLURM_PROCID' <&-; echo code $?; ls out.?
+storm run -N2 -n2 sh -c 'echo lost; echo >two.$SLURM_PROCID' >&-; echo code $? >>codes
+storm run -N2 -n2 sh -c 'echo lost >&2; exit 3' <&- >&- 2>&-; echo code $? >>codes
+cat codes
+""")
+    assert out[:3] == ["code 0", "out.0", "out.1"], out
+    assert out[-1] == "code 3" and "lost" not in out, out
+
+
+def test_requeued(lab):
+    """A job that is requeued begins with launchers of its own, though its number is the
+    same."""
+    one = begin(lab, """
+echo begun $SLURM_RESTART_COUNT
+if [ -z "$SLURM_RESTART_COUNT" ]; then
+  storm run -N4 -n4 sh -c 'echo >there.$SLURM_PROCID; exec sleep 600'
+fi
+storm run -N4 -n4 sh -c 'echo $SLURM_PROCID again'; echo next $?
+""", options=["--requeue", "--resident", "--open-mode=append"])
+    until(lambda: all((one.dir / f"there.{n}").exists() for n in range(4)),
+          lambda: "the tasks: " + one.log())
+    job = lab.root("squeue -h -o %i").strip()
+    (one.dir / "over").unlink(missing_ok=True)
+    lab.root(f"scontrol requeue {job}")
+
+    def again():
+        # Slurm lets it wait for two minutes; it refuses this while the job still ends
+        lab.lab.run(["scontrol", "update", f"JobId={job}", "StartTime=now"], host="n1")
+        return "begun 1" in one.log()
+    until(again, lambda: "the job to begin again: " + lab.root("squeue -l") + one.log())
+    until(lambda: "next 0" in one.log(), lambda: "its runs: " + one.log())
+    assert {f"{n} again" for n in range(4)} <= set(one.log().splitlines()), one.log()
