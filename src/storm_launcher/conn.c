@@ -25,7 +25,8 @@ struct conn *conn_create(int fd, bool tcp)
 	c->fd = fd;
 	c->tcp = tcp;
 	c->node = STORM_NO_NODE;
-	c->file[0] = c->file[1] = -1;
+	for (int k = 0; k < RUN_SOCK_FDS; k++)
+		c->file[k] = -1;
 	return c;
 }
 

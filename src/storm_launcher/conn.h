@@ -43,9 +43,14 @@ struct conn {
 	struct run_what what;
 	uint8_t queued; /* it was told that it waits */
 	uint8_t deaf;	/* bit k: nobody reads its descriptor k */
-	/* INLET */
+	/* INLET: bytes of output that it has brought; whether it got what came of
+	 * the input before it; its node's ranks; bytes of the input of all that
+	 * they took */
 	uint64_t taken;
-	/* DOOR, and a client that came by it: the node.  DOOR: what its stream is
+	bool fed;
+	uint32_t first, last;
+	uint64_t input_taken;
+	/* INLET, DOOR, and a client that came by it: the node.  DOOR: what its stream is
 	 * from then on; the conn's own */
 	uint32_t node;
 	struct carrier *carries;

@@ -200,7 +200,8 @@ static bool door_accept(struct door *d)
 		return true;
 	}
 	c->fd = fd;
-	c->file[0] = c->file[1] = -1;
+	for (int k = 0; k < RUN_SOCK_FDS; k++)
+		c->file[k] = -1;
 	c->readable = c->writable = true; /* it is tried */
 	c->next = d->clients;
 	d->clients = c;
@@ -383,6 +384,7 @@ int door_files(struct door *d, uint32_t channel, int (*fd)[RUN_SOCK_FDS])
 	if (c->file[0] < 0)
 		return EMFILE;
 	memcpy(*fd, c->file, sizeof(*fd));
-	c->file[0] = c->file[1] = -1;
+	for (int k = 0; k < RUN_SOCK_FDS; k++)
+		c->file[k] = -1;
 	return 0;
 }

@@ -18,8 +18,7 @@
 #include "head.h"
 #include "head_private.h"
 #include "launcher_base.h"
-#include "run_names.h"
-#include "run_paths.h"
+#include "run_pieces.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
 
@@ -28,14 +27,7 @@
 #define PROOF_MAX 4096	    /* bytes of a credential */
 #define BYE_LIMIT 2000	    /* ms, for clients to take their last words */
 
-/* ---------------------------------------------------------------- clients --- */
-
-static void head_refuse(struct conn *c, enum run_kind kind, const char *why)
-{
-	conn_put_text(c, kind, why);
-	c->kind = CONN_WAITS;
-	conn_close_files(c);
-}
+/* ------------------------------------------------------------------- runs --- */
 
 /* No run begins any more: those that wait go to the next head. */
 static void head_send_away(void)
@@ -57,60 +49,6 @@ static void head_send_away(void)
 	}
 }
 
-/* The run in a task of which this client is, and which may wait for it; or NULL. */
-static const struct user_run *head_parent_of(const struct conn *c)
-{
-	char name[RUN_PARENT_TEXT], *const *e = c->what.env;
-	size_t len = run_parent_text(head.life, &name);
-
-	while (e && *e && strncmp(*e, name, len))
-		e++;
-	return e && *e ? runs_find(&head.runs, strtoull(*e + len, NULL, 10)) :
-			 NULL;
-}
-
-/* It may wait for its own parent, and that for it. */
-static void head_say_parent(struct conn *c)
-{
-	const struct user_run *parent = head_parent_of(c);
-	uint64_t all = 0;
-	char text[100];
-
-	if (!parent || parent->state != RUN_RUNS)
-		return;
-	for (uint32_t k = 0; k < head.step.count; k++)
-		all += head.step.cpus[k];
-	snprintf(text, sizeof(text), "%llu, in which this is, has %llu of %llu",
-		 (unsigned long long) parent->number,
-		 (unsigned long long) parent->tasks * parent->cpus,
-		 (unsigned long long) all);
-	conn_put_text(c, RUN_PARENT, text);
-}
-
-/* The first time also which one it is: names of files have it. */
-static void head_put_queued(struct conn *c, uint8_t waits)
-{
-	const char *step = getenv("SLURM_STEP_ID");
-	uint8_t body[64];
-	struct storm_out o = { body, body + sizeof(body), false };
-
-	c->queued = waits;
-	storm_put8(&o, waits);
-	storm_put64(&o, c->run);
-	if (step && strlen(step) < 20)
-		storm_put(&o, step, strlen(step));
-	conn_put(c, RUN_QUEUED, body, (size_t) (o.p - body));
-}
-
-static void head_say_queued(struct conn *c, uint8_t waits)
-{
-	if (c->queued == waits)
-		return;
-	if (waits)
-		head_say_parent(c);
-	head_put_queued(c, waits);
-}
-
 static void head_begin_runs(void)
 {
 	struct user_run *run;
@@ -120,13 +58,31 @@ static void head_begin_runs(void)
 
 		run->began = storm_now();
 		head_say_queued(c, 0);
-		if (head_cast_start(run, c))
+		if (head_cast_start(run, c)) {
+			head_input_open(run, c);
 			continue;
+		}
 		head_say(c, "error: the launchers cannot be reached");
 		runs_abort(run);
 	}
 	if (head.runs.closing)
 		head_send_away();
+}
+
+/* Its client hears of each task that has ended, in any order. */
+static void head_tell_gone(struct user_run *run)
+{
+	struct conn *c = run->client;
+	uint32_t rank, code;
+
+	while (run_next_gone(run, &rank, &code)) {
+		uint8_t gone[RUN_GONE_LEN];
+
+		run_gone_put(gone, rank, code);
+		if (c)
+			conn_put(c, RUN_GONE, gone + RUN_FRAME_HEADER,
+				 sizeof(gone) - RUN_FRAME_HEADER);
+	}
 }
 
 /* Tell the clients of runs that are over. */
@@ -135,6 +91,8 @@ static void head_end_runs(void)
 	struct user_run *run;
 	bool over = false;
 
+	for (run = head.runs.first; run; run = run->next)
+		head_tell_gone(run);
 	while ((run = runs_over(&head.runs))) {
 		struct conn *c = run->client;
 		uint8_t status = (uint8_t) run_status(run);
@@ -177,9 +135,12 @@ static void head_lose(const struct storm_fault *f)
 		if (storm_idset_has(&run->lost, f->node))
 			head_say(
 				run->client,
-				"error: the launcher on node %s is lost: %s; its tasks end, and all others of this run",
+				"error: the launcher on node %s is lost: %s; %s",
 				head_node_name(NULL, f->node),
-				storm_strerror((int) f->why));
+				storm_strerror((int) f->why),
+				run->keep ?
+					"its tasks end" :
+					"its tasks end, and all others of this run");
 }
 
 static void head_hear_notes(void)
@@ -194,6 +155,7 @@ static void head_hear_notes(void)
 	head.notes = NULL;
 	head.notes_tail = &head.notes;
 	pthread_mutex_unlock(&head.lock);
+	head.input_news = true;
 	for (; n; n = next) {
 		next = n->next;
 		if (n->fault) {
@@ -222,110 +184,7 @@ static void head_step_over(void)
 	runs_close(&head.runs, false);
 }
 
-/* --------------------------------------------------------------- requests --- */
-
-/* The nodes of a list that a client gives.  False, and why. */
-static bool head_names(const char *list, struct storm_idset *out, char *why,
-		       size_t size)
-{
-	char unknown[STORM_NAME_MAX + 1] = "";
-	const char *bad;
-
-	if (!*list)
-		return true;
-	if (!run_names_read(list, head.step.nodes, head.step.count, out,
-			    &unknown, &bad))
-		snprintf(why, size, "\"%.100s\": %s", list, bad);
-	else if (*unknown)
-		snprintf(why, size, "node %.100s is not in the job", unknown);
-	else
-		return true;
-	return false;
-}
-
-/* NULL, and why not. */
-static struct user_run *head_add_run(struct conn *c, const struct run_ask *ask,
-				     char *why, size_t size)
-{
-	struct run_want want = { .nodes = ask->nodes,
-				 .tasks = ask->tasks,
-				 .cpus = ask->cpus };
-	struct user_run *run = NULL;
-
-	if (head_names(ask->with, &want.with, why, size) &&
-	    head_names(ask->without, &want.never, why, size))
-		run = runs_add(&head.runs, &want, c, why, size);
-	if (run) {
-		run->kill_bad = ask->kill;
-		run->limit = ask->limit * STORM_SEC;
-		run->wait = ask->wait;
-	}
-	storm_idset_clear(&want.with);
-	storm_idset_clear(&want.never);
-	return run;
-}
-
-/* Tasks of which input or output alone is wanted are there.  False, and why. */
-static bool head_tasks_named(const struct user_run *run,
-			     const struct run_what *w, char *why, size_t size)
-{
-	for (int k = 0; k < 3; k++) {
-		uint32_t task;
-
-		if (run_stream_of(w->stream[k], &task) != RUN_ONE_TASK ||
-		    task < run->tasks)
-			continue;
-		snprintf(why, size, "task %u is named, the run has %u tasks",
-			 task, run->tasks);
-		return false;
-	}
-	return true;
-}
-
-static void head_ask(struct conn *c, struct storm_in *body)
-{
-	struct run_ask ask;
-	struct user_run *run;
-	char why[256];
-
-	if (!run_ask_get(body, &ask)) {
-		head_refuse(
-			c, RUN_REFUSED,
-			"the launchers are of another version of STORM: storm run --stop ends them");
-		c->bye = true;
-		return;
-	}
-	if (head.runs.closing) {
-		head_refuse(c, RUN_AGAIN, "");
-		return;
-	}
-	c->ask_len = (size_t) (body->end - body->p);
-	c->ask = launcher_copy(body->p, c->ask_len);
-	*body = (struct storm_in) { c->ask, c->ask + c->ask_len, false };
-	if (!run_what_get(body, &c->what)) {
-		head_refuse(c, RUN_REFUSED, "the request cannot be read");
-		c->bye = true;
-		return;
-	}
-	run = head_add_run(c, &ask, why, sizeof(why));
-	if (run && !head_tasks_named(run, &c->what, why, sizeof(why))) {
-		runs_leave(&head.runs, run);
-		run = NULL;
-	}
-	if (!run) {
-		head_refuse(c, RUN_REFUSED, *why ? why : "no memory");
-		c->bye = true;
-		return;
-	}
-	c->kind = CONN_CLIENT;
-	c->run = run->number;
-	/* without this first word a client may ask another head */
-	head_put_queued(c, 0);
-	head_flush();
-	head_begin_runs();
-	if (run->state == RUN_WAITS)
-		head_say_queued(c, 1);
-}
+/* ----------------------------------------------------------------- frames --- */
 
 static void head_signal(const struct conn *c, uint8_t sig)
 {
@@ -339,16 +198,16 @@ static void head_signal(const struct conn *c, uint8_t sig)
 		runs_cancel(run, sig);
 }
 
-/* Somebody has asked for launchers, and not only for a run. */
-static void head_stay(struct conn *c)
+static void head_new_run(struct conn *c, struct storm_in *body)
 {
-	if (head.runs.closing) {
-		head_refuse(c, RUN_AGAIN, "");
+	const struct user_run *run = head_ask(c, body);
+
+	if (!run)
 		return;
-	}
-	head.stays = true;
-	c->kind = CONN_WAITS;
-	conn_put(c, RUN_READY, NULL, 0);
+	head_flush();
+	head_begin_runs();
+	if (run->state == RUN_WAITS)
+		head_say_queued(c, 1);
 }
 
 /* Is this frame one that may come now? */
@@ -360,10 +219,14 @@ static void head_take(struct conn *c, enum run_kind kind, struct storm_in *body)
 		head_door_open(c, body);
 	} else if (c->kind == CONN_INLET && kind == RUN_OUTPUT) {
 		head_output(c, body);
+	} else if (c->kind == CONN_INLET && kind == RUN_OUTPUT_OF) {
+		head_output_of(c, body);
+	} else if (c->kind == CONN_INLET && kind == RUN_ROOM) {
+		head_room(c, body);
 	} else if (c->tcp) {
 		conn_close(c);
 	} else if (c->kind == CONN_NEW && kind == RUN_ASK) {
-		head_ask(c, body);
+		head_new_run(c, body);
 	} else if (c->kind == CONN_NEW && kind == RUN_STOP) {
 		c->kind = CONN_WAITS;
 		runs_close(&head.runs, true);
@@ -373,6 +236,8 @@ static void head_take(struct conn *c, enum run_kind kind, struct storm_in *body)
 		head_list(c);
 	} else if (c->kind == CONN_CLIENT && kind == RUN_SIGNAL) {
 		head_signal(c, storm_get8(body));
+	} else if (c->kind == CONN_CLIENT && kind == RUN_INPUT) {
+		head_input(c, body);
 	} else if (c->kind == CONN_CLIENT && kind == RUN_DEAF) {
 		head_deafen(c, storm_get8(body));
 	} else {
@@ -505,6 +370,7 @@ static struct pollfd *head_polls(size_t *count)
 static void head_decide(void)
 {
 	head_check_casts();
+	head_input_serve();
 	head_drop_conns(); /* before: a client that is gone begins nothing */
 	head_end_early();
 	head_kill_runs();

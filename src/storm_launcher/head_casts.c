@@ -175,7 +175,7 @@ static bool head_pass_files(const struct user_run *run, struct conn *c)
 			       false };
 	struct conn *l = head_of_kind(CONN_PARENT);
 
-	if (!l || c->file[0] < 0 || !c->what.direct ||
+	if (!l || c->carrier || c->file[0] < 0 || !c->what.direct ||
 	    !storm_idset_has(&run->nodes, head.step.local))
 		return false;
 	run_frame_head(frame, RUN_FILES, 8);
@@ -219,12 +219,14 @@ bool head_cast_start(struct user_run *run, struct conn *c)
 	/* without memory the next one says it */
 	runs_past(&head.runs, RUN_PAST_RANGES, &s.past);
 	memcpy(s.life, head.life, RUN_LIFE);
-	if (c->carrier) { /* its door has them, if it is a launcher's */
+	if (c->carrier && c->what.direct) {
+		/* its door has them, if it is a launcher's */
 		s.local = c->node;
 		s.channel = c->channel;
 	} else if (head_pass_files(run, c)) {
 		s.local = head.step.local;
 	}
+	run->lent = run_lends(&s, &c->what);
 	conn_close_files(c);
 	len = run_start_len(&s) + c->ask_len;
 	buf = head_message(RUN_START, len, &o);

@@ -10,6 +10,7 @@
 
 #include "head_private.h"
 #include "launcher_base.h"
+#include "run_pieces.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/wire/credential.h"
 
@@ -65,12 +66,17 @@ static void head_proof_work(struct storm_job *j)
 }
 
 /* A launcher believes who can tell its secret. */
-static void head_believe(struct conn *c, uint64_t run, const uint8_t *secret)
+static void head_believe(struct conn *c, uint64_t number, uint32_t node,
+			 const uint8_t *secret)
 {
-	const struct conn *to = head_client(run);
+	const struct user_run *run = runs_find(&head.runs, number);
+	const struct conn *to = head_client(number);
 
-	c->run = run;
+	c->run = number;
+	c->node = node;
 	c->kind = CONN_INLET;
+	c->fed = !run || !run_ranks_on(run, node, &c->first, &c->last);
+	head.input_news = true;
 	conn_put(c, RUN_PROVEN, secret, RUN_SECRET);
 	for (uint8_t fd = 1; to && fd <= 2; fd++)
 		if (to->deaf & 1 << fd)
@@ -85,6 +91,7 @@ static void head_proof_done(void *host, struct storm_job *j)
 	uint8_t *what = p->err ? NULL : p->what;
 	struct storm_in in = { what, what ? what + p->len : NULL, false };
 	uint64_t run = storm_get64(&in);
+	uint32_t node = storm_get32(&in);
 	const uint8_t *life = storm_get(&in, RUN_LIFE);
 	const uint8_t *secret = storm_get(&in, RUN_SECRET);
 
@@ -96,7 +103,7 @@ static void head_proof_done(void *host, struct storm_job *j)
 		head_say_refused(p->uid);
 		conn_close(c);
 	} else if (c) {
-		head_believe(c, run, secret);
+		head_believe(c, run, node, secret);
 	}
 	free(what);
 	free(p->cred);
@@ -140,6 +147,26 @@ void head_output(struct conn *c, const struct storm_in *body)
 	if (to && !(to->deaf & 1 << body->p[0]))
 		conn_put(to, RUN_OUTPUT, body->p, len);
 	c->taken += len - 1;
+	head_say_taken(c);
+}
+
+void head_output_of(struct conn *c, struct storm_in *body)
+{
+	const struct user_run *run = runs_find(&head.runs, c->run);
+	struct conn *to = head_client(c->run);
+	const uint8_t *all = body->p;
+	size_t len = (size_t) (body->end - body->p);
+	struct run_piece p;
+
+	if (!run_output_of_get(body, &p)) {
+		conn_close(c);
+		return;
+	}
+	/* a client that knows of a task's end hears no more of it */
+	if (to && run && run->framed && p.rank < run->tasks &&
+	    !run_ranks_done(run, p.rank, p.rank) && !(to->deaf & 1 << p.fd))
+		conn_put(to, RUN_OUTPUT_OF, all, len);
+	c->taken += p.len;
 	head_say_taken(c);
 }
 

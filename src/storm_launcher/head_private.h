@@ -1,9 +1,11 @@
 /*
  * head_private.h - the state of head.h, of which each file has its part:
  *
- *	head.c		the loop, clients, and what becomes of their runs
+ *	head.c		the loop, and what becomes of runs
+ *	head_clients.c	what clients ask for
  *	head_casts.c	messages to launchers
  *	head_output.c	output that launchers send
+ *	head_input.c	input that clients send
  *	head_doors.c	clients that come by launchers
  *	head_idle.c	the end of launchers that nobody uses
  *	head_list.c	what storm ps asks for
@@ -54,6 +56,7 @@ extern struct head {
 	uint64_t serial; /* of the last connection */
 	bool full;	 /* there are no descriptors to accept with */
 	bool stays;	 /* also if it is idle */
+	bool input_news; /* head_input_serve() has to look */
 	pthread_mutex_t lock;
 	struct note *notes, **notes_tail; /* under the lock */
 } head;
@@ -73,6 +76,17 @@ void head_say_line(void *client, const char *line);
 /* A line for a client's stderr; c NULL: nobody. */
 __attribute__((format(printf, 2, 3))) void head_say(struct conn *c,
 						    const char *fmt, ...);
+
+/* ---------------------------------------------------------- head_clients.c --- */
+
+/* Its last word: it gets no run. */
+void head_refuse(struct conn *c, enum run_kind kind, const char *why);
+/* A RUN_ASK: a run that waits; or NULL, and the client is told why. */
+struct user_run *head_ask(struct conn *c, struct storm_in *body);
+/* Its run waits for CPUs (1), or does not (0); if it does not know that. */
+void head_say_queued(struct conn *c, uint8_t waits);
+/* Somebody has asked for launchers, and not only for a run. */
+void head_stay(struct conn *c);
 
 /* ------------------------------------------------------------ head_casts.c --- */
 
@@ -98,6 +112,8 @@ void head_check_casts(void);
 void head_prove(struct conn *c, struct storm_in *body);
 /* Bytes for the client of the connection's run. */
 void head_output(struct conn *c, const struct storm_in *body);
+/* Likewise, of a framed run. */
+void head_output_of(struct conn *c, struct storm_in *body);
 /* The reader of a client's descriptor is gone: tasks elsewhere get the signal that
  * those on its host get from the kernel. */
 void head_deafen(struct conn *c, uint8_t fd);
@@ -110,6 +126,16 @@ bool head_may_read(const struct conn *c);
 uint32_t head_strangers(void);
 bool head_has_room(void);
 void head_expire_strangers(void);
+
+/* ------------------------------------------------------------ head_input.c --- */
+
+/* A run has begun: its client may send, if none of its tasks has the descriptor. */
+void head_input_open(struct user_run *run, struct conn *c);
+/* A RUN_INPUT of a client, a RUN_ROOM of a launcher. */
+void head_input(struct conn *c, struct storm_in *body);
+void head_room(struct conn *c, struct storm_in *body);
+/* Give it to launchers that are new, and tell clients what was taken. */
+void head_input_serve(void);
 
 /* ------------------------------------------------------------- head_idle.c --- */
 

@@ -79,10 +79,13 @@ static void launcher_polls_fill(struct launcher_polls *l)
 		if (fd >= 0)
 			launcher_poll_add(l, fd, events);
 	}
-	for (struct local_task *t = launcher.tasks; t; t = t->next)
+	for (struct local_task *t = launcher.tasks; t; t = t->next) {
 		for (int k = 0; k < 2; k++)
 			if (t->pipe[k] >= 0 && relay_has_room(t->run->relay))
 				launcher_poll_add(l, t->pipe[k], POLLIN);
+		if (launcher_input_waits(t))
+			launcher_poll_add(l, t->input, POLLOUT);
+	}
 }
 
 /* How many ms to wait for events; -1: until there is one. */
@@ -135,6 +138,7 @@ static void launcher_turn(struct launcher_polls *l)
 			relay_serve(run->relay,
 				    fd < 0 ? 0 : launcher_came(l, fd));
 	}
+	launcher_input_serve();
 	launcher_tasks_report();
 }
 

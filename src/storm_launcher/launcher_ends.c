@@ -38,15 +38,21 @@ void launcher_run_drop(struct launched *run)
 	while (*at != run)
 		at = &(*at)->next;
 	*at = run->next;
-	for (int k = 0; k < 2; k++)
+	for (int k = 0; k < RUN_SOCK_FDS; k++)
 		if (run->fd[k] >= 0)
 			close(run->fd[k]);
+	launcher_input_close(run);
 	relay_destroy(run->relay);
 	run_what_free(&run->what);
 	run_start_free(&run->start);
 	free(run->form.counts);
 	free(run->msg);
 	free(run);
+}
+
+bool launcher_cuts_lines(const struct launched *run)
+{
+	return run->what.label && !run->what.framed;
 }
 
 /* Its task is reported. */
@@ -58,6 +64,8 @@ static void launcher_run_less(struct launched *run)
 
 void launcher_task_drop(struct local_task *t)
 {
+	if (t && t->input >= 0)
+		close(t->input);
 	for (int k = 0; t && k < 2; k++) {
 		if (t->pipe[k] >= 0)
 			close(t->pipe[k]);
@@ -107,10 +115,12 @@ static bool launcher_pipe_read(struct local_task *t, int k)
 
 	if (relay_is_deaf(relay, fd))
 		return true; /* a task that writes gets SIGPIPE */
-	if (t->run->what.label)
+	if (launcher_cuts_lines(t->run))
 		return launcher_lines_read(t, k);
 	errno = 0;
-	return !relay_read(relay, t->pipe[k], fd) &&
+	return !relay_read(relay, t->pipe[k], fd,
+			   t->run->what.framed ? t->id - t->run->start.first :
+						 RUN_ALL_RANKS) &&
 	       (errno != EAGAIN || t->ended);
 }
 
@@ -143,6 +153,8 @@ void launcher_tasks_report(void)
 			at = &t->next;
 			continue;
 		}
+		if (t->lost)
+			t->code = run_code(RUN_INPUT_LOST, t->lost);
 		/* whatever it was, output that is missing is worse */
 		if (t->wrote && relay_failed(run->relay))
 			t->code = run_code(RUN_OUTPUT_LOST,

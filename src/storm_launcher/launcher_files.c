@@ -21,7 +21,7 @@
 struct files {
 	struct files *next;
 	uint64_t number;
-	int fd[2];
+	int fd[RUN_SOCK_FDS];
 };
 
 static void launcher_files_close(uint64_t run)
@@ -34,7 +34,7 @@ static void launcher_files_close(uint64_t run)
 	if (!f)
 		return;
 	*at = f->next;
-	for (int k = 0; k < 2; k++)
+	for (int k = 0; k < RUN_SOCK_FDS; k++)
 		if (f->fd[k] >= 0)
 			close(f->fd[k]);
 	free(f);
@@ -54,7 +54,7 @@ static void launcher_files_add(uint64_t run, const int fd[RUN_SOCK_FDS])
  * once; frames without any may be before it. */
 void launcher_files_receive(void)
 {
-	static const int none[RUN_SOCK_FDS] = { -1, -1 };
+	static const int none[RUN_SOCK_FDS] = { -1, -1, -1 };
 	enum run_kind kind;
 	struct storm_in body;
 	int fd[RUN_SOCK_FDS],

@@ -6,6 +6,7 @@
  *	launcher_heard.c	what the head sends in the domain
  *	launcher_runs.c		how a run begins here
  *	launcher_ends.c		how its tasks end
+ *	launcher_input.c	their input
  *	launcher_door.c		clients on this host, and the way to the head
  *	launcher_files.c	descriptors of clients on the head's host
  *	launcher_state.c	the state
@@ -26,8 +27,9 @@
 #include "src/libstorm/storm.h"
 #include "task.h"
 
-struct files; /* launcher_files.c */
-struct said;  /* launcher_heard.c */
+struct files;	   /* launcher_files.c */
+struct said;	   /* launcher_heard.c */
+struct task_input; /* launcher_input.c */
 
 /* A run that has tasks here. */
 struct launched {
@@ -36,9 +38,13 @@ struct launched {
 	struct run_start start;
 	struct run_what what;
 	struct task_form form;
-	int fd[2];	     /* the client's own 1 and 2; -1: elsewhere */
-	struct relay *relay; /* NULL: not needed */
-	uint32_t tasks;	     /* that are not reported yet */
+	int fd[RUN_SOCK_FDS]; /* the client's own; -1: elsewhere */
+	bool lent;	      /* a task here has its 0 */
+	struct relay *relay;  /* NULL: not needed */
+	struct task_input
+		*input; /* that comes by the relay: for all, or for each */
+	uint32_t inputs;
+	uint32_t tasks; /* that are not reported yet */
 };
 
 struct local_task {
@@ -49,6 +55,10 @@ struct local_task {
 	int pipe[2]; /* its output; -1: none, or it is read to its end */
 	struct run_lines lines[2]; /* with -l */
 	bool ended, wrote;	   /* to the relay */
+	struct task_input *from;   /* NULL: none comes */
+	int input;    /* the pipe for it; -1: none, or it is closed */
+	uint64_t fed; /* bytes that the pipe has taken */
+	int lost;     /* input, by this errno; or 0 */
 	uint32_t code;
 };
 
@@ -108,6 +118,8 @@ void launcher_begin(struct storm_in *in, uint8_t *msg);
 
 void launcher_report(uint32_t id, uint32_t code);
 void launcher_run_drop(struct launched *run);
+/* Is its output cut into lines with a label? */
+bool launcher_cuts_lines(const struct launched *run);
 /* Let go of its pipes, and free it; NULL: nothing. */
 void launcher_task_drop(struct local_task *t);
 /* Send what it has written. */
@@ -119,6 +131,20 @@ void launcher_reap(void);
 void launcher_kill(uint64_t number, int sig);
 /* End all that tasks of this run have started here and left behind. */
 void launcher_sweep(uint64_t number);
+
+/* --------------------------------------------------------- launcher_input.c --- */
+
+/* Input for the tasks here, n from this rank on, if any comes by the relay.  False: no
+ * memory. */
+bool launcher_input_open(struct launched *run, uint32_t first, uint32_t n);
+void launcher_input_close(struct launched *run);
+/* The pipe of a task that gets some; *theirs is its end.  False, with errno: there is
+ * none. */
+bool launcher_input_pipe(struct local_task *t, uint32_t rank, int *theirs);
+/* Is there some that its pipe has not taken? */
+bool launcher_input_waits(const struct local_task *t);
+/* Write to all pipes, and tell the head how much was taken. */
+void launcher_input_serve(void);
 
 /* ---------------------------------------------------------- launcher_door.c --- */
 

@@ -11,28 +11,33 @@
 #include "launcher_private.h"
 #include "relay.h"
 #include "run_names.h"
+#include "runs.h"
 
 /* The descriptors of a task that lead to no file, of which theirs[] are to be closed
  * here, and what the launcher reads.  False: none are left. */
 static bool launcher_fds(struct launched *run, struct local_task *t,
-			 struct task_stdio *io, int (*theirs)[2])
+			 struct task_stdio *io, int (*theirs)[3])
 {
-	io->fd[0] = launcher.null;
-	if (!run->relay) {
-		io->fd[1] = run->fd[0];
-		io->fd[2] = run->fd[1];
-		return true;
-	}
-	for (int k = 0; k < 2; k++) {
+	uint32_t rank = t->id - run->start.first;
+	bool lent = run->lent && (run->what.input != RUN_INPUT_ONE ||
+				  run->what.input_rank == rank);
+
+	if (!launcher_input_pipe(t, rank, &(*theirs)[0]))
+		return false;
+	io->fd[0] = (*theirs)[0] >= 0 ? (*theirs)[0] :
+		    lent	      ? run->fd[0] :
+					launcher.null;
+	for (int k = 1; k < 3; k++) {
 		int p[2];
 
-		if (io->path[1 + k] || (k && io->err_as_out))
+		io->fd[k] = run->fd[k];
+		if (io->fd[k] >= 0 || io->path[k] || (k == 2 && io->err_as_out))
 			continue;
 		if (pipe2(p, O_CLOEXEC))
 			return false;
 		fcntl(p[0], F_SETFL, O_NONBLOCK);
-		t->pipe[k] = p[0];
-		io->fd[1 + k] = (*theirs)[k] = p[1];
+		t->pipe[k - 1] = p[0];
+		io->fd[k] = (*theirs)[k] = p[1];
 	}
 	return true;
 }
@@ -44,14 +49,14 @@ static void launcher_start_task(struct launched *run, uint32_t local,
 	uint32_t id = run->start.first + rank;
 	uint32_t code = run_code(RUN_NO_START, ENOMEM);
 	struct task_stdio io = { .fd = { -1, -1, -1 } };
-	int theirs[2] = { -1, -1 };
+	int theirs[3] = { -1, -1, -1 };
 	char **env = NULL;
 
 	if (t) {
 		t->run = run;
 		t->id = id;
-		t->pipe[0] = t->pipe[1] = -1;
-		for (int k = 0; run->what.label && k < 2; k++)
+		t->input = t->pipe[0] = t->pipe[1] = -1;
+		for (int k = 0; launcher_cuts_lines(run) && k < 2; k++)
 			run_lines_label(&t->lines[k], rank, run->start.tasks);
 		if (task_paths(&run->form, local, &io))
 			env = task_env(&run->form, local);
@@ -60,7 +65,7 @@ static void launcher_start_task(struct launched *run, uint32_t local,
 		t->pid = task_start(&run->form, env, &io, &code);
 	else if (env)
 		code = run_code(RUN_NO_START, errno);
-	for (int k = 0; k < 2; k++)
+	for (int k = 0; k < 3; k++)
 		if (theirs[k] >= 0)
 			close(theirs[k]);
 	free(env);
@@ -82,22 +87,35 @@ static void launcher_report_all(const struct launched *run, uint32_t first,
 		launcher_report(run->start.first + first + k, code);
 }
 
-/* Give it what its tasks write to.  False: all of them are reported. */
+/* Give it what its tasks read from and write to.  False: all of them are reported. */
 static bool launcher_run_files(struct launched *run, uint32_t first, uint32_t n)
 {
-	int err;
+	bool local = run->start.local == launcher.self;
+	int err = 0;
 
-	if (run->start.local == launcher.self && run->start.channel) {
+	if (local && run->start.channel)
 		err = launcher_door_files(run->start.channel, &run->fd);
-	} else if (run->start.local == launcher.self) {
+	else if (local)
 		err = launcher_files_take(run);
-	} else {
-		run->relay = relay_create(&run->start, &launcher.munge);
-		err = run->relay ? 0 : ENOMEM;
+	run->lent = local && run_lends(&run->start, &run->what);
+	if (!err &&
+	    !(local && (run->lent || run->what.input == RUN_INPUT_NONE))) {
+		run->relay = relay_create(&run->start, launcher.self,
+					  &launcher.munge);
+		if (!run->relay || !launcher_input_open(run, first, n))
+			err = ENOMEM;
 	}
 	if (err)
 		launcher_report_all(run, first, n, run_code(RUN_NO_START, err));
 	return !err;
+}
+
+/* The client's is its task's alone: who writes to it is to see when that closes it. */
+static void launcher_lose_input(struct launched *run)
+{
+	if (run->fd[0] >= 0)
+		close(run->fd[0]);
+	run->fd[0] = -1;
 }
 
 void launcher_begin(struct storm_in *in, uint8_t *msg)
@@ -113,7 +131,8 @@ void launcher_begin(struct storm_in *in, uint8_t *msg)
 	/* without memory the next one says it again */
 	storm_member_forget(launcher.member, RUN_REPORT, &run->start.past);
 	run->msg = msg;
-	run->fd[0] = run->fd[1] = -1;
+	for (int k = 0; k < RUN_SOCK_FDS; k++)
+		run->fd[k] = -1;
 	run->next = launcher.runs;
 	launcher.runs = run;
 	run->form = (struct task_form) {
@@ -146,6 +165,7 @@ void launcher_begin(struct storm_in *in, uint8_t *msg)
 	}
 	for (uint32_t k = 0; k < n; k++)
 		launcher_start_task(run, k, first + k);
+	launcher_lose_input(run);
 	if (!run->tasks)
 		launcher_run_drop(run);
 }

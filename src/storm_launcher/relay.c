@@ -21,7 +21,8 @@
 
 #define ROOM (128u << 10) /* bytes that wait to be sent */
 #define PIECE (16u << 10)
-#define BODY_MAX RUN_SECRET /* bytes: no frame of a head's has more */
+#define BODY_MAX \
+	(4 + RUN_INPUT_PIECE) /* bytes: no frame of a head's has more */
 /* A head that has too many strangers, or a munged that is started again, serves
  * later. */
 #define TRIES 10
@@ -31,14 +32,17 @@
 struct relay_asked {
 	struct storm_job base;
 	struct relay *relay; /* NULL: it is gone */
-	uint8_t what[8 + RUN_LIFE + RUN_SECRET];
+	uint8_t what[8 + 4 + RUN_LIFE + RUN_SECRET];
 	char *cred;
 	int err;
 };
 
 struct relay {
 	const struct run_start *start;
+	uint32_t node;
 	struct storm_worker *munge;
+	relay_input_fn *input; /* NULL: none comes */
+	void *arg;
 	struct relay_asked *asked; /* NULL: none is under way */
 	uint8_t secret[RUN_SECRET];
 	uint8_t deaf; /* bit k: nobody reads descriptor k */
@@ -55,7 +59,7 @@ struct relay {
 	struct run_reader in;
 };
 
-struct relay *relay_create(const struct run_start *start,
+struct relay *relay_create(const struct run_start *start, uint32_t node,
 			   struct storm_worker *munge)
 {
 	struct relay *r = calloc(1, sizeof(*r));
@@ -63,6 +67,7 @@ struct relay *relay_create(const struct run_start *start,
 	if (!r)
 		return NULL;
 	r->start = start;
+	r->node = node;
 	r->munge = munge;
 	r->fd = -1;
 	r->out = malloc(ROOM);
@@ -70,6 +75,12 @@ struct relay *relay_create(const struct run_start *start,
 		return r;
 	free(r);
 	return NULL;
+}
+
+void relay_await_input(struct relay *r, relay_input_fn *input, void *arg)
+{
+	r->input = input;
+	r->arg = arg;
 }
 
 static void relay_close(struct relay *r)
@@ -103,18 +114,11 @@ static void relay_fail(struct relay *r, const char *what)
 		r->again_at = storm_now() + TRY_AGAIN;
 		return;
 	}
-	storm_log(STORM_LOG_ERROR, "output of run %llu is lost: %s: %s",
+	storm_log(STORM_LOG_ERROR, "%s of run %llu is lost: %s: %s",
+		  r->input ? "input or output" : "output",
 		  (unsigned long long) r->start->number, what, strerror(why));
 	r->failed = why ? why : EIO;
 	r->at = r->have = 0;
-}
-
-static void relay_put(struct relay *r, enum run_kind kind, const void *buf,
-		      size_t len)
-{
-	run_frame_head(r->out + r->have, kind, len);
-	memcpy(r->out + r->have + RUN_FRAME_HEADER, buf, len);
-	r->have += RUN_FRAME_HEADER + len;
 }
 
 static void relay_connect(struct relay *r)
@@ -194,6 +198,7 @@ static void relay_open(struct relay *r)
 	o = (struct storm_out) { asked->what, asked->what + sizeof(asked->what),
 				 false };
 	storm_put64(&o, r->start->number);
+	storm_put32(&o, r->node);
 	storm_put(&o, r->start->life, RUN_LIFE);
 	storm_put(&o, r->secret, RUN_SECRET);
 	asked->base.work = relay_asked_work;
@@ -212,21 +217,31 @@ bool relay_has_room(const struct relay *r)
 	return ROOM - r->have >= RUN_FRAME_HEADER + PIECE;
 }
 
-bool relay_read(struct relay *r, int pipe, uint8_t fd)
+bool relay_read(struct relay *r, int pipe, uint8_t fd, uint32_t rank)
 {
-	uint8_t piece[PIECE];
-	ssize_t n;
+	/* the bytes are behind what a frame has before them */
+	size_t head = rank == RUN_ALL_RANKS ? RUN_FRAME_HEADER + 1 :
+					      RUN_OUTPUT_OF_HEADER;
+	uint8_t frame[PIECE];
 
-	piece[0] = fd;
 	while (relay_has_room(r)) {
-		n = read(pipe, piece + 1, sizeof(piece) - 1);
+		ssize_t n = read(pipe, frame + head, sizeof(frame) - head);
+
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return false;
 		r->sent += (uint64_t) n;
-		if (!r->failed)
-			relay_put(r, RUN_OUTPUT, piece, 1 + (size_t) n);
+		if (r->failed)
+			continue;
+		if (rank == RUN_ALL_RANKS) {
+			run_frame_head(frame, RUN_OUTPUT, 1 + (size_t) n);
+			frame[RUN_FRAME_HEADER] = fd;
+		} else {
+			run_output_of_head(frame, rank, fd, (size_t) n);
+		}
+		memcpy(r->out + r->have, frame, head + (size_t) n);
+		r->have += head + (size_t) n;
 	}
 	return true;
 }
@@ -253,6 +268,17 @@ void relay_lines(struct relay *r, struct run_lines *l, uint8_t fd, bool over)
 	}
 }
 
+bool relay_room(struct relay *r, uint32_t rank, uint64_t taken)
+{
+	if (r->failed)
+		return true;
+	if (ROOM - r->have < RUN_ROOM_LEN)
+		return false;
+	run_room_put(r->out + r->have, rank, taken);
+	r->have += RUN_ROOM_LEN;
+	return true;
+}
+
 uint64_t relay_sent(const struct relay *r)
 {
 	return r->sent;
@@ -277,7 +303,7 @@ int relay_again(const struct relay *r)
 {
 	uint64_t now = storm_now();
 
-	if (r->fd >= 0 || r->failed || r->asked || !r->have)
+	if (r->fd >= 0 || r->failed || r->asked || !(r->have || r->input))
 		return -1;
 	return now >= r->again_at ? 0 :
 				    (int) ((r->again_at - now) / STORM_MS) + 1;
@@ -335,6 +361,14 @@ static void relay_hear(struct relay *r, enum run_kind kind,
 			relay_fail(r, "another user has the head's port");
 	} else if (r->proven && kind == RUN_TAKEN) {
 		r->taken = storm_get64(body);
+	} else if (r->proven && kind == RUN_INPUT && r->input) {
+		struct run_piece p;
+
+		errno = EBADMSG;
+		if (run_input_get(body, &p))
+			r->input(r->arg, &p);
+		else
+			relay_fail(r, "from the head");
 	} else if (r->proven && kind == RUN_DEAF) {
 		r->deaf |= (uint8_t) (1 << (storm_get8(body) & 3));
 	}
@@ -360,7 +394,8 @@ static void relay_receive(struct relay *r)
 	while (r->fd >= 0 && run_reader_next(&r->in, &kind, &body) > 0)
 		relay_hear(r, kind, &body);
 	errno = EBADMSG;
-	if (r->fd >= 0 && run_reader_body(&r->in) > BODY_MAX)
+	if (r->fd >= 0 &&
+	    run_reader_body(&r->in) > (r->proven ? BODY_MAX : RUN_SECRET))
 		relay_fail(r, "from the head");
 }
 

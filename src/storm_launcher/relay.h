@@ -1,7 +1,7 @@
 /*
  * relay.h - how output of a run's tasks on another host than the client's comes to the
- * head: one connection for each run, opened when there is something to send.  The
- * launcher's loop calls all of it.
+ * head, and input from it: one connection for each run, opened when there is something to
+ * send, or at once for input.  The launcher's loop calls all of it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,23 +9,31 @@
 #define STORM_RELAY_H
 
 #include "run_lines.h"
-#include "run_wire.h"
+#include "run_pieces.h"
 
 struct relay;
 struct storm_worker;
 
-/* Nothing is opened yet.  start and munge, which waits for munged, must outlive it.  NULL:
- * no memory. */
-struct relay *relay_create(const struct run_start *start,
+/* What its user does with a RUN_INPUT. */
+typedef void relay_input_fn(void *arg, const struct run_piece *p);
+
+/* Nothing is opened yet.  start and munge, which waits for munged, must outlive it.  node:
+ * this one.  NULL: no memory. */
+struct relay *relay_create(const struct run_start *start, uint32_t node,
 			   struct storm_worker *munge);
+/* Input comes, too: so it is opened at once. */
+void relay_await_input(struct relay *r, relay_input_fn *input, void *arg);
+/* Tell the head what was taken of it.  False: there is no room now. */
+bool relay_room(struct relay *r, uint32_t rank, uint64_t taken);
 void relay_destroy(struct relay *r);
 
 /*
- * Read what is in a pipe, as OUTPUT of this descriptor, as far as there is room.
+ * Read what is in a pipe, as OUTPUT of this descriptor, or as OUTPUT_OF a rank, which is
+ * not RUN_ALL_RANKS, as far as there is room.
  * False: it has ended, or there is nothing more although all was read.  What comes
  * to a connection that failed is lost, and said once.
  */
-bool relay_read(struct relay *r, int pipe, uint8_t fd);
+bool relay_read(struct relay *r, int pipe, uint8_t fd, uint32_t rank);
 /* Move lines to what is to be sent, as many as there is room for. */
 void relay_lines(struct relay *r, struct run_lines *l, uint8_t fd, bool over);
 /* May more be read? */

@@ -11,7 +11,7 @@
 
 #include "run_wire.h"
 
-#define RUN_SOCK_FDS 2
+#define RUN_SOCK_FDS 3 /* 0, 1 and 2 of a client */
 #define RUN_SOCK_PATH sizeof(((struct sockaddr_un *) 0)->sun_path)
 
 /*

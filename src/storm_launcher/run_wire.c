@@ -83,7 +83,7 @@ size_t run_what_len(const struct run_what *w)
 
 	for (int k = 0; k < 3; k++)
 		n += 4 + strlen(w->stream[k]) + 1;
-	return n + 3 + run_list_len(w->argv) + run_list_len(w->env);
+	return n + 5 + 1 + 4 + run_list_len(w->argv) + run_list_len(w->env);
 }
 
 void run_what_put(struct storm_out *o, const struct run_what *w)
@@ -97,6 +97,10 @@ void run_what_put(struct storm_out *o, const struct run_what *w)
 	storm_put8(o, w->label);
 	storm_put8(o, w->append);
 	storm_put8(o, w->direct);
+	storm_put8(o, w->lends);
+	storm_put8(o, w->framed);
+	storm_put8(o, (uint8_t) w->input);
+	storm_put32(o, w->input_rank);
 	run_put_list(o, w->argv);
 	run_put_list(o, w->env);
 }
@@ -113,9 +117,13 @@ bool run_what_get(struct storm_in *i, struct run_what *w)
 	w->label = storm_get8(i);
 	w->append = storm_get8(i);
 	w->direct = storm_get8(i);
+	w->lends = storm_get8(i);
+	w->framed = storm_get8(i);
+	w->input = (enum run_input) storm_get8(i);
+	w->input_rank = storm_get32(i);
 	w->argv = run_get_list(i);
 	w->env = run_get_list(i);
-	if (storm_in_done(i) && w->argv[0])
+	if (storm_in_done(i) && w->argv[0] && w->input < RUN_INPUTS)
 		return true;
 	run_what_free(w);
 	return false;
@@ -130,7 +138,7 @@ void run_what_free(struct run_what *w)
 
 size_t run_ask_len(const struct run_ask *a)
 {
-	return 4 + 5 * 4 + 1 + 4 + strlen(a->with) + 1 + 4 +
+	return 4 + 5 * 4 + 3 + 4 + strlen(a->with) + 1 + 4 +
 	       strlen(a->without) + 1;
 }
 
@@ -143,6 +151,8 @@ void run_ask_put(struct storm_out *o, const struct run_ask *a)
 	storm_put32(o, a->limit);
 	storm_put32(o, a->wait);
 	storm_put8(o, a->kill);
+	storm_put8(o, a->keep);
+	storm_put8(o, a->whole);
 	run_put_text(o, a->with);
 	run_put_text(o, a->without);
 }
@@ -157,6 +167,8 @@ bool run_ask_get(struct storm_in *i, struct run_ask *a)
 	a->limit = storm_get32(i);
 	a->wait = storm_get32(i);
 	a->kill = storm_get8(i);
+	a->keep = storm_get8(i);
+	a->whole = storm_get8(i);
 	a->with = run_get_text(i);
 	a->without = run_get_text(i);
 	return ours && !i->bad;
@@ -441,7 +453,8 @@ int run_code_status(uint32_t code)
 
 	if (!run_code_read(code, &cause, &value))
 		return 1;
-	if (cause == RUN_OUTPUT_LOST)
+	if (cause == RUN_OUTPUT_LOST || cause == RUN_INPUT_LOST ||
+	    cause == RUN_NODE_LOST)
 		return 1;
 	if (cause == RUN_SIGNALED)
 		return 128 + (value & 0x7f);

@@ -13,7 +13,7 @@
 #include "src/libstorm/wire/wire.h"
 
 /* Client, head and launchers must have the same. */
-#define RUN_VERSION 2
+#define RUN_VERSION 3
 #define RUN_FRAME_HEADER 5
 #define RUN_FRAME_MAX (4u << 20) /* bytes of a body */
 #define RUN_LIMITS 16		 /* resource limits, RLIMIT_CPU and on */
@@ -25,7 +25,7 @@
 
 enum run_kind {
 	/* a connection's first one, to the head: it begins with RUN_VERSION */
-	RUN_ASK = 1,   /* client: struct run_ask, with two descriptors */
+	RUN_ASK = 1,   /* client: struct run_ask, with its three descriptors */
 	RUN_STOP = 2,  /* client */
 	RUN_STEP = 3,  /* the keeper: struct run_step */
 	RUN_PROOF = 4, /* a launcher, by TCP: a credential */
@@ -41,7 +41,8 @@ enum run_kind {
 	RUN_REFUSED = 10, /* text */
 	RUN_AGAIN = 11,	  /* this head ends: ask the next one */
 	/* head -> launcher */
-	RUN_FILES = 12, /* u64 run, with two descriptors; on the local socket */
+	RUN_FILES =
+		12, /* u64 run, with three descriptors; on the local socket */
 	RUN_TAKEN = 13, /* u64 bytes of OUTPUT so far, by TCP */
 	/* head -> launchers, in the domain */
 	RUN_START = 14, /* struct run_start */
@@ -68,6 +69,20 @@ enum run_kind {
 	RUN_ANSWER = 23,
 	/* head -> client, before QUEUED: text, the run that has the CPUs */
 	RUN_PARENT = 24,
+	/* client -> head -> launcher, by TCP: u32 rank, or RUN_ALL_RANKS; bytes of its
+	 * input, none: its end (run_pieces.h) */
+	RUN_INPUT = 30,
+	/* launcher -> head -> client: u32 rank, or RUN_ALL_RANKS; u64 bytes of
+	 * INPUT that its task has taken, or that nobody will read.  The first one
+	 * for all, of 0, says that the run has begun, and that the head takes
+	 * input */
+	RUN_ROOM = 31,
+	/* of a framed run, launcher -> head -> client, for OUTPUT: u32 rank, u8
+	 * descriptor, bytes */
+	RUN_OUTPUT_OF = 32,
+	/* of a framed run, head -> client: u32 rank, u32 run_code().  Its task has
+	 * ended, and all of its output came before */
+	RUN_GONE = 33,
 	/* client, a connection's first one: the launchers are to stay, also if
 	 * nothing runs; the head answers READY or AGAIN */
 	RUN_STAY = 40,
@@ -78,6 +93,15 @@ enum run_kind {
 	 * u32 of them that are free, LISTED with a struct run_listed for each run, END */
 	RUN_LIST = 60,
 	RUN_LISTED = 61
+};
+
+/* Where a run's input comes from. */
+enum run_input {
+	RUN_INPUT_NONE, /* none comes: /dev/null, or the file of stream[0] */
+	RUN_INPUT_ALL,	/* the client: the same for all tasks */
+	RUN_INPUT_ONE,	/* likewise, for one task; others have /dev/null */
+	RUN_INPUT_EACH, /* likewise, for each task its own */
+	RUN_INPUTS
 };
 
 /* What to execute, and as whom it feels.  The strings are the buffer's that it was
@@ -91,7 +115,11 @@ struct run_what {
 	bool label;  /* lines of output begin with their task's number */
 	bool append; /* files are not emptied */
 	bool direct; /* tasks on the client's host may have its own descriptors */
-	char **argv, **env; /* end with NULL */
+	bool lends; /* its descriptor 0, too, if one task alone has input */
+	bool framed; /* the client is told whose output it is, and each end of a task */
+	enum run_input input;
+	uint32_t input_rank; /* of RUN_INPUT_ONE */
+	char **argv, **env;  /* end with NULL */
 };
 
 size_t run_what_len(const struct run_what *w);
@@ -103,10 +131,12 @@ void run_what_free(struct run_what *w);
 /* A client's wish, before its run_what.  0, or "": not given. */
 struct run_ask {
 	uint32_t nodes, tasks;
-	uint32_t cpus;	     /* of each task */
-	uint32_t limit;	     /* s: then it is ended */
-	uint32_t wait;	     /* s after its first task's end: likewise */
-	bool kill;	     /* a task that fails ends it */
+	uint32_t cpus;	/* of each task */
+	uint32_t limit; /* s: then it is ended */
+	uint32_t wait;	/* s after its first task's end: likewise */
+	bool kill;	/* a task that fails ends it */
+	bool keep;	/* the loss of a node does not end it */
+	bool whole; /* one task on each node, with all CPUs that the job has there */
 	const char *with;    /* a list of nodes that it has in any case */
 	const char *without; /* and of those that it does not have */
 };
@@ -194,6 +224,8 @@ enum run_cause {
 	RUN_NO_STDIN,	 /* this errno: its file; so the next two */
 	RUN_NO_STDOUT,
 	RUN_NO_STDERR,
+	RUN_INPUT_LOST, /* this errno: some of its input did not come */
+	RUN_NODE_LOST,	/* of GONE alone: the task's node */
 	RUN_CAUSES
 };
 uint32_t run_code(enum run_cause cause, int value);

@@ -8,6 +8,7 @@
 #ifndef STORM_RUNS_H
 #define STORM_RUNS_H
 
+#include "run_feed.h"
 #include "run_wire.h"
 #include "src/libstorm/storm.h"
 
@@ -33,6 +34,7 @@ struct run_want {
 	uint32_t cpus;		  /* of each task */
 	struct storm_idset with;  /* nodes that it has in any case */
 	struct storm_idset never; /* and those that it does not have */
+	bool whole; /* one task on each node, with all CPUs that the job has there */
 };
 
 struct user_run {
@@ -50,6 +52,17 @@ struct user_run {
 	struct storm_idset freed; /* nodes whose CPUs it gave back */
 	struct storm_idset lost;  /* nodes */
 	struct run_ended *ended;  /* in any order */
+	bool whole;		  /* as run_want's */
+	bool keep;		  /* the loss of a node does not end it */
+	bool framed;		/* its client hears of the end of each task, */
+	struct run_ended *gone; /* and has not yet heard of these */
+	/* once it runs, and if the head takes input for it: one for all tasks, or
+	 * one for each */
+	enum run_input input;
+	uint32_t input_rank; /* by which the one is named */
+	struct run_feed *feed;
+	uint32_t feeds;
+	bool lent;   /* run_lends() */
 	bool kill;   /* its tasks are to be killed; the head has not yet */
 	bool killed; /* it has been decided already */
 	int status;  /* beside the tasks' own codes: at least this */
@@ -96,7 +109,8 @@ struct user_run *runs_begin(struct runs *r);
 
 /* Ids have ended with this code.  False: no memory. */
 bool runs_report(struct runs *r, uint32_t code, const struct storm_idset *ids);
-/* A node is lost: all runs on it are killed, and none begins. */
+/* A node is lost: all runs on it are killed, but for those that keep the others, and
+ * none begins. */
 void runs_lose(struct runs *r, uint32_t node);
 /* A signal for a run that waits, and has no task yet: it is over, with the status of
  * a task that this signal ended. */
@@ -113,6 +127,8 @@ struct user_run *runs_over(const struct runs *r);
 struct user_run *runs_to_kill(const struct runs *r);
 struct user_run *runs_find(const struct runs *r, uint64_t number);
 bool runs_any(const struct runs *r);
+/* How many CPUs has one that has begun? */
+uint64_t run_cpus(const struct runs *r, const struct user_run *run);
 /* Free one that is over. */
 void runs_drop(struct runs *r, struct user_run *run);
 
@@ -120,6 +136,24 @@ void runs_drop(struct runs *r, struct user_run *run);
  * least 2: with more runs between them some are left out.  STORM_OK or STORM_ENOMEM;
  * out is empty before. */
 int runs_past(const struct runs *r, uint32_t ranges, struct storm_idset *out);
+
+/* Has one task alone input, and is it on the client's host, which lends it the
+ * descriptor? */
+bool run_lends(const struct run_start *s, const struct run_what *w);
+/* A run that has begun takes input from now on.  False: no memory. */
+bool run_input_open(struct user_run *run, enum run_input input, uint32_t rank);
+/* The input that a frame with this rank is of; NULL: none. */
+struct run_feed *run_feed_of(const struct user_run *run, uint32_t rank);
+/* Have all of these ended, or are they lost? */
+bool run_ranks_done(const struct user_run *run, uint32_t first, uint32_t last);
+/* Its ranks on a node.  False: it has none there. */
+bool run_ranks_on(const struct user_run *run, uint32_t node, uint32_t *first,
+		  uint32_t *last);
+/* On how many nodes has it tasks that have not ended? */
+uint32_t run_nodes_left(const struct user_run *run);
+/* A task of a framed run that has ended, and how: each is returned once.  False: there
+ * is none. */
+bool run_next_gone(struct user_run *run, uint32_t *rank, uint32_t *code);
 
 /* Has a task of it not ended well? */
 bool run_has_failed(const struct user_run *run);

@@ -96,8 +96,10 @@ static void run_line_cause(struct run_line *l, uint32_t code,
 			     stream[cause - RUN_NO_STDIN],
 			     what->stream[cause - RUN_NO_STDIN],
 			     strerror(value));
-	else if (cause == RUN_OUTPUT_LOST)
-		run_line_add(l, "output is lost: %s", strerror(value));
+	else if (cause == RUN_OUTPUT_LOST || cause == RUN_INPUT_LOST)
+		run_line_add(l, "%s is lost: %s",
+			     cause == RUN_OUTPUT_LOST ? "output" : "input",
+			     strerror(value));
 	else
 		run_line_add(l, "cannot start a task: %s", strerror(value));
 }

@@ -49,7 +49,8 @@ static int run_send(int sock, const struct run_options *asked)
 {
 	static char cwd[PATH_MAX];
 	struct run_what what = { .argv = asked->argv, .cwd = cwd };
-	const int fd[RUN_SOCK_FDS] = { run_stdio_fd(1), run_stdio_fd(2) };
+	const int fd[RUN_SOCK_FDS] = { run_stdio_fd(0), run_stdio_fd(1),
+				       run_stdio_fd(2) };
 
 	if (!run_request_cwd(asked->cwd, &cwd))
 		return RUN_FAILED;

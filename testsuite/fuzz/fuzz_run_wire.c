@@ -2,16 +2,17 @@
  * fuzz_run_wire.c - what clients, the head, launchers and the keeper tell each other,
  * and frames that come in pieces.
  *
- *   u8 which of these it is; the message, or: u8 the size of pieces, a stream
+ *   u8 which of these it is; the message, or: u8 the size of pieces, a stream; or: u8 which
+ *   piece of a task's, a frame's body
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "fuzz.h"
 #include "src/libstorm/base/minmax.h"
 #include "src/storm_launcher/run_list.h"
-#include "src/storm_launcher/run_wire.h"
+#include "src/storm_launcher/run_pieces.h"
 
-#define READS 5
+#define READS 6
 #define READER_ROOM (RUN_FRAME_HEADER + RUN_FRAME_MAX + (1 << 15))
 
 /* One message as bytes. */
@@ -45,7 +46,7 @@ static bool ask_read(const uint8_t *buf, size_t len, struct packed *out)
 
 	if (!run_ask_get(&i, &a) || !run_what_get(&i, &w))
 		return false;
-	must(w.argv[0] && !(w.umask & ~0777u));
+	must(w.argv[0] && !(w.umask & ~0777u) && w.input < RUN_INPUTS);
 	o = pack_begin(out, run_ask_len(&a) + run_what_len(&w));
 	run_ask_put(&o, &a);
 	run_what_put(&o, &w);
@@ -183,6 +184,50 @@ static void stream_read(const uint8_t *buf, size_t len)
 	run_reader_fini(&r);
 }
 
+/* ------------------------------------------------------------ what is of a task --- */
+
+/* The frame that is made anew is the one that was read. */
+static void must_be_frame(const uint8_t *frame, size_t head, enum run_kind kind,
+			  const uint8_t *body, size_t len)
+{
+	uint8_t again[RUN_FRAME_HEADER];
+
+	run_frame_head(again, kind, len);
+	must(!memcmp(again, frame, RUN_FRAME_HEADER));
+	must(head >= RUN_FRAME_HEADER && head - RUN_FRAME_HEADER <= len);
+	must(!memcmp(frame + RUN_FRAME_HEADER, body, head - RUN_FRAME_HEADER));
+}
+
+static void piece_read(const uint8_t *buf, size_t len)
+{
+	struct storm_in i = { buf, buf + len, false };
+	uint8_t kind = storm_get8(&i) % 4, frame[RUN_ROOM_LEN];
+	const uint8_t *body = i.p;
+	size_t rest = (size_t) (i.end - i.p);
+	struct run_piece p;
+	uint32_t rank, code;
+	uint64_t taken;
+
+	if (i.bad)
+		return;
+	if (kind == 0 && run_input_get(&i, &p)) {
+		must(p.len <= RUN_INPUT_PIECE && p.len == rest - 4);
+		run_input_head(frame, p.rank, p.len);
+		must_be_frame(frame, RUN_INPUT_HEADER, RUN_INPUT, body, rest);
+	} else if (kind == 1 && run_output_of_get(&i, &p)) {
+		must(p.len && p.len == rest - 5 && (p.fd == 1 || p.fd == 2));
+		run_output_of_head(frame, p.rank, p.fd, p.len);
+		must_be_frame(frame, RUN_OUTPUT_OF_HEADER, RUN_OUTPUT_OF, body,
+			      rest);
+	} else if (kind == 2 && run_room_get(&i, &rank, &taken)) {
+		run_room_put(frame, rank, taken);
+		must_be_frame(frame, RUN_ROOM_LEN, RUN_ROOM, body, rest);
+	} else if (kind == 3 && run_gone_get(&i, &rank, &code)) {
+		run_gone_put(frame, rank, code);
+		must_be_frame(frame, RUN_GONE_LEN, RUN_GONE, body, rest);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static bool (*const read[])(const uint8_t *, size_t,
@@ -197,6 +242,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	buf = exact(data + 1, size - 1);
 	if (data[0] % READS == 3) {
 		stream_read(buf, size - 1);
+	} else if (data[0] % READS == 5) {
+		piece_read(buf, size - 1);
 	} else if (read[data[0] % READS](buf, size - 1, &first)) {
 		/* there are several ways to write a set and a layout */
 		must(first.len <= size - 1);

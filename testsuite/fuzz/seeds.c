@@ -1590,6 +1590,8 @@ static void runs(void)
 		.cwd = "/",
 		.stream = { "", "out-%t", "" },
 		.label = true,
+		.input = RUN_INPUT_EACH,
+		.framed = true,
 		.argv = (char *[]) { "true", "", NULL },
 		.env = (char *[]) { "PATH=/bin", NULL },
 	};
@@ -1600,8 +1602,8 @@ static void runs(void)
 
 	begin();
 	storm_put8(&o, 0);
-	run_ask_put(&o,
-		    &(struct run_ask) { 2, 3, 1, 60, 5, true, "n[1-2]", "n9" });
+	run_ask_put(&o, &(struct run_ask) { 2, 3, 1, 60, 5, true, true, false,
+					    "n[1-2]", "n9" });
 	run_what_put(&o, &what);
 	end("run_wire", "ask");
 
@@ -1632,6 +1634,13 @@ static void runs(void)
 	run_listed_put(&o, &(struct run_listed) { 7, RUN_LIST_RUNS, 5, 4, 3, 2,
 						  "n[1-4]", "true 1" });
 	end("run_wire", "listed");
+
+	begin();
+	storm_put8(&o, 5);
+	storm_put8(&o, 0);
+	storm_put32(&o, 3);
+	storm_put(&o, "input", 5);
+	end("run_wire", "input");
 
 	for (int long_one = 0; long_one < 2; long_one++) {
 		begin();

@@ -89,7 +89,7 @@ static int client_of(void)
 	return fd;
 }
 
-static void client_says(int fd, const char *text, const int file[2])
+static void client_says(int fd, const char *text, const int file[RUN_SOCK_FDS])
 {
 	must(!run_sock_send(fd, text, strlen(text), file));
 }
@@ -115,11 +115,12 @@ static bool same_file(int a, int b)
 
 START_TEST(test_clients)
 {
-	int client[CLIENTS], file[2], got[RUN_SOCK_FDS];
+	int client[CLIENTS], file[RUN_SOCK_FDS], got[RUN_SOCK_FDS];
 	uint32_t channel;
 	size_t len;
 
 	must(!pipe(file));
+	file[2] = file[1];
 	for (int k = 0; k < CLIENTS; k++) {
 		client[k] = client_of();
 		client_says(client[k], "ask", file);
@@ -140,7 +141,8 @@ START_TEST(test_clients)
 	}
 	/* its own descriptors, and once */
 	ck_assert_int_eq(door_files(door, 2, &got), 0);
-	must(same_file(got[0], file[0]) && same_file(got[1], file[1]));
+	must(same_file(got[0], file[0]) && same_file(got[1], file[1]) &&
+	     same_file(got[2], file[2]));
 	ck_assert_int_eq(door_files(door, 2, &got), EMFILE);
 	ck_assert_int_eq(door_files(door, 9, &got), EPIPE);
 	settle();

@@ -652,6 +652,9 @@ static struct run_what some_what(void)
 			      .cwd = "/home",
 			      .stream = { "none", "o.%t", "" },
 			      .label = true,
+			      .lends = true,
+			      .input = RUN_INPUT_ONE,
+			      .input_rank = 77,
 			      .argv = argv_,
 			      .env = env_ };
 
@@ -685,6 +688,8 @@ START_TEST(test_what)
 	must(run_what_get(&in, &w));
 	must(!strcmp(w.stream[0], "none") && !strcmp(w.stream[1], "o.%t") &&
 	     !*w.stream[2] && w.label && !w.append && !w.direct);
+	must(w.lends && !w.framed && w.input == RUN_INPUT_ONE &&
+	     w.input_rank == 77);
 	must(w.umask == 027 && !strcmp(w.cwd, "/home") &&
 	     w.limit[3] == 3ull << 33);
 	for (int k = 0; k < 5; k++)
@@ -904,12 +909,14 @@ static void ask_is(const struct run_ask *a, const uint8_t *buf, size_t len)
 	must(run_ask_get(&in, &b) && storm_in_done(&in));
 	must(b.nodes == a->nodes && b.tasks == a->tasks && b.cpus == a->cpus &&
 	     b.limit == a->limit && b.wait == a->wait && b.kill == a->kill &&
+	     b.keep == a->keep && b.whole == a->whole &&
 	     !strcmp(b.with, a->with) && !strcmp(b.without, a->without));
 }
 
 START_TEST(test_ask)
 {
-	const struct run_ask a = { 1, 2, 3, 4, 5, true, "n1,m[2-3]", "" };
+	const struct run_ask a = { 1,	 2,	3,    4,	   5,
+				   true, false, true, "n1,m[2-3]", "" };
 	uint8_t buf[100];
 	struct storm_out o = { buf, buf + sizeof(buf), false };
 	size_t len = run_ask_len(&a);
