@@ -21,6 +21,7 @@ static const struct storm_verb {
 	bool passed_on; /* the program has several subcommands */
 } verbs[] = {
 	{ "check", "storm_check", false },
+	{ "each", "storm_each", false },
 	{ "hold", "storm_hold", true },
 	{ "release", "storm_hold", true },
 };
@@ -30,10 +31,12 @@ static const char usage[] =
 	"       storm hold|release [OPTIONS] JOB[,JOB...]\n"
 	"       storm run [OPTIONS] PROGRAM [ARGUMENTS]\n"
 	"       storm ps\n"
+	"       storm each [OPTIONS] COMMAND ::: ARGUMENTS\n"
 	"check: what STORM needs on this host, and the network to agents.\n"
 	"hold, release: take the turns of a running job from it; give them back.\n"
 	"run: start tasks inside a job, without a step for each.\n"
 	"ps: what runs so in this job, and what waits.\n"
+	"each: a command for each argument, in GNU parallel's words.\n"
 	"\n"
 	"  -V, --version  print the version\n"
 	"  -h, --help     print this summary; after a subcommand, that one's\n";
@@ -69,7 +72,7 @@ int main(int argc, char **argv)
 	/* options may stand before hold and release, which know their version */
 	if (*verb == '-')
 		return storm_become("storm_hold", argv);
-	fputs("storm: check, hold, ps, release or run; see storm --help\n",
+	fputs("storm: check, each, hold, ps, release or run; see storm --help\n",
 	      stderr);
 	return USAGE;
 }

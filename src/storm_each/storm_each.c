@@ -1,0 +1,84 @@
+/*
+ * storm_each.c - storm each: many tasks over all CPUs of a job, in GNU parallel's words.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "each_command.h"
+#include "each_options.h"
+#include "each_source.h"
+
+/* CPUs of this host that this process may use. */
+static uint32_t each_cpus_here(void)
+{
+	cpu_set_t set;
+
+	/* more CPUs than the set holds are an error, and not less than one */
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return 1;
+	return (uint32_t) CPU_COUNT(&set);
+}
+
+/* A command as --dry-run has it: the tasks go through the slots one after the other. */
+static bool each_print(const struct each_options *o, const struct each_row *row,
+		       uint64_t seq)
+{
+	size_t len;
+	char *text = each_command(o, row, seq, &len), *whole = NULL;
+
+	if (text)
+		whole = each_with_slot(text, len,
+				       (uint32_t) ((seq - 1) % o->slots) + 1);
+	if (whole)
+		puts(whole);
+	else
+		each_say("no memory");
+	free(text);
+	free(whole);
+	return whole != NULL;
+}
+
+/* The exit status of --dry-run. */
+static int each_dry_run(struct each_options *o)
+{
+	struct each_sources *s;
+	struct each_row row;
+	uint64_t seq = 0;
+	int is;
+
+	o->slots = each_slots(o, each_cpus_here());
+	s = each_sources_open(o);
+	if (!s)
+		return EACH_FAILED;
+	while ((is = each_sources_next(s, &row)) > 0) {
+		if (!each_print(o, &row, ++seq))
+			is = -1;
+		each_row_free(&row);
+		if (is < 0)
+			break;
+	}
+	each_sources_close(s);
+	if (is >= 0 && (fflush(stdout) || ferror(stdout))) {
+		each_say("cannot write: %s", strerror(errno));
+		is = -1;
+	}
+	return is < 0 ? EACH_FAILED : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct each_options o;
+	int status = each_parse(argc, argv, &o);
+
+	if (status != EACH_GOES_ON)
+		return status;
+	if (o.dry_run)
+		return each_dry_run(&o);
+	each_say("tasks cannot be run yet: --dry-run prints the commands");
+	return EACH_FAILED;
+}
