@@ -181,14 +181,15 @@ int run_sock_listen(const char *path)
 /* A new socket has room for it. */
 static void run_sock_refuse(int sock, unsigned long job)
 {
-	uint8_t frame[RUN_FRAME_HEADER + 100];
-	char *text = (char *) frame + RUN_FRAME_HEADER;
+	char text[100];
+	uint8_t frame[RUN_FRAME_HEADER + sizeof(text)];
 	int len = snprintf(
-		text, 100,
+		text, sizeof(text),
 		"refused: this process is not of job %lu, which has these launchers",
 		job);
 
 	run_frame_head(frame, RUN_REFUSED, (size_t) len);
+	memcpy(frame + RUN_FRAME_HEADER, text, (size_t) len);
 	(void) send(sock, frame, RUN_FRAME_HEADER + (size_t) len,
 		    MSG_NOSIGNAL | MSG_DONTWAIT);
 }
