@@ -11,6 +11,7 @@
 
 #include "each_command.h"
 #include "each_options.h"
+#include "each_resume.h"
 #include "each_source.h"
 
 /* CPUs of this host that this process may use. */
@@ -43,31 +44,51 @@ static bool each_print(const struct each_options *o, const struct each_row *row,
 	return whole != NULL;
 }
 
-/* The exit status of --dry-run. */
-static int each_dry_run(struct each_options *o)
+/* All rows but those that a joblog says to be done, if it is read.  False: it was said
+ * why not. */
+static bool each_print_all(const struct each_options *o, struct each_sources *s,
+			   const struct each_resume *past)
 {
-	struct each_sources *s;
 	struct each_row row;
 	uint64_t seq = 0;
 	int is;
 
-	o->slots = each_slots(o, each_cpus_here());
-	s = each_sources_open(o);
-	if (!s)
-		return EACH_FAILED;
 	while ((is = each_sources_next(s, &row)) > 0) {
-		if (!each_print(o, &row, ++seq))
-			is = -1;
+		bool fine = true;
+
+		seq++;
+		if (!past || !each_resume_done(past, seq))
+			fine = each_print(o, &row, seq);
 		each_row_free(&row);
-		if (is < 0)
-			break;
+		if (!fine)
+			return false;
 	}
+	if (is < 0)
+		return false;
+	if (!fflush(stdout) && !ferror(stdout))
+		return true;
+	each_say("cannot write: %s", strerror(errno));
+	return false;
+}
+
+/* The exit status of --dry-run. */
+static int each_dry_run(struct each_options *o)
+{
+	struct each_resume *past = NULL;
+	struct each_sources *s = NULL;
+	bool fine = true;
+
+	o->slots = each_slots(o, each_cpus_here());
+	if (o->resume || o->resume_failed) {
+		past = each_resume_read(o->joblog, o->resume_failed);
+		fine = past != NULL;
+	}
+	if (fine)
+		s = each_sources_open(o);
+	fine = s && each_print_all(o, s, past);
 	each_sources_close(s);
-	if (is >= 0 && (fflush(stdout) || ferror(stdout))) {
-		each_say("cannot write: %s", strerror(errno));
-		is = -1;
-	}
-	return is < 0 ? EACH_FAILED : 0;
+	each_resume_destroy(past);
+	return fine ? 0 : EACH_FAILED;
 }
 
 int main(int argc, char **argv)
