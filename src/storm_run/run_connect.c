@@ -120,8 +120,9 @@ static bool run_may_start(void)
 	return false;
 }
 
-/* Numbers of others, as of an interactive one, are at the end of 32 bits. */
-bool run_in_step(void)
+/* Is this in an ordinary step?  That ends with its tasks, and all that they started.
+ * Numbers of others, as of an interactive one, are at the end of 32 bits. */
+static bool run_in_step(void)
 {
 	const char *step = getenv("SLURM_STEP_ID");
 

@@ -23,8 +23,6 @@ bool run_job_find(struct run_job *j);
 int run_connect(const struct run_job *j, bool start);
 /* Does errno say so? */
 bool run_nobody_there(void);
-/* Is this in an ordinary step?  That ends with its tasks, and all that they started. */
-bool run_in_step(void);
 
 /* What waits longer says so. */
 #define SAY_WAITS 1000 /* ms */

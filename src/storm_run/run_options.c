@@ -28,7 +28,7 @@ static const char usage[] =
 	"  -W, --wait=SECONDS       end it so long after its first task has ended\n"
 	"  -o, --output=FILE        write there; %t, %n, %N: a file for each task or node\n"
 	"  -e, --error=FILE         likewise, standard error [as -o]\n"
-	"  -i, --input=FILE         read from there, on each node [/dev/null]\n"
+	"  -i, --input=all|N|none|FILE   input for all tasks, one, none; a file's [all]\n"
 	"      --open-mode=a|t      append to these files, or empty them first [t]\n"
 	"  -l, --label              begin each line with the number of its task\n"
 	"  -u, --unbuffered         nothing: output comes as it is written\n"
@@ -254,17 +254,10 @@ static void run_fit_nodes(struct run_ask *ask)
 
 static bool run_streams_agree(struct run_options *o)
 {
-	enum run_stream in;
 	uint32_t task;
 
 	if (!o->stream[2])
 		o->stream[2] = o->stream[1];
-	in = run_stream_of(o->stream[0], &task);
-	if (*o->stream[0] && (in == RUN_CLIENTS || in == RUN_ONE_TASK)) {
-		run_say("--input=%s: tasks do not get the input of storm run yet; srun's do",
-			o->stream[0]);
-		return false;
-	}
 	for (int k = 1; o->label && k < 3; k++)
 		if (run_stream_of(o->stream[k], &task) == RUN_MANY_FILES) {
 			run_say("%s: lines of a file for each task or node have no label yet",

@@ -16,10 +16,10 @@
 #include <sys/file.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "run_connect.h"
+#include "run_input.h"
 #include "run_options.h"
 #include "run_request.h"
 #include "run_stdio.h"
@@ -30,18 +30,6 @@
 #define AGAIN (1 * STORM_SEC)
 
 /* ------------------------------------------------------------------ the request --- */
-
-/* Programs that read it would take it for empty.  Tasks of srun have a pipe of srun's,
- * and seldom mean it. */
-static void run_say_input(void)
-{
-	struct stat st;
-
-	if (!run_in_step() && !fstat(STDIN_FILENO, &st) &&
-	    (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode) ||
-	     S_ISSOCK(st.st_mode)))
-		run_say("tasks do not get standard input, but /dev/null; </dev/null says that it is meant");
-}
 
 /* Send what is to be executed, and where its output goes.  0, or the exit
  * status. */
@@ -55,6 +43,7 @@ static int run_send(int sock, const struct run_options *asked)
 	if (!run_request_cwd(asked->cwd, &cwd))
 		return RUN_FAILED;
 	run_stdio_tell(asked, &what);
+	run_input_tell(asked, &what);
 	return run_request_send(sock, &asked->ask, &what, fd);
 }
 
@@ -182,6 +171,9 @@ static int run_hear(enum run_kind kind, struct storm_in *body)
 	case RUN_REFUSED:
 		run_say("%.*s", (int) len, (const char *) body->p);
 		return kind == RUN_SAY ? RUN_GOES_ON : RUN_FAILED;
+	case RUN_ROOM:
+		run_input_room(body);
+		return RUN_GOES_ON;
 	case RUN_END:
 		rc = storm_get8(body);
 		return run_lost && !rc ? RUN_FAILED : rc;
@@ -271,17 +263,21 @@ static int run_wait(int sock)
 {
 	static bool said;
 	struct pollfd p[] = { { .fd = sock, .events = POLLIN },
-			      { .fd = run_signals, .events = POLLIN } };
+			      { .fd = run_signals, .events = POLLIN },
+			      { .fd = -1, .events = POLLIN } };
 	struct run_reader r = { 0 };
 	int rc = RUN_GOES_ON;
 
 	run_head = sock;
 	run_heard = false;
+	run_input_begin(sock);
 	while (rc == RUN_GOES_ON) {
 		bool patient = !run_waits && (run_heard || said);
-		int n = poll(p, 2, patient ? -1 : SAY_WAITS);
+		int n;
 
-		if (!n)
+		p[2].fd = run_input_fd();
+		n = poll(p, 3, run_input_wait(patient ? -1 : SAY_WAITS));
+		if (!n && !patient)
 			run_say_silent(&said);
 		if (n <= 0)
 			continue;
@@ -289,6 +285,8 @@ static int run_wait(int sock)
 			rc = run_hear_all(sock, &r);
 		if (rc == RUN_GOES_ON && p[1].revents)
 			run_pass_signal();
+		if (rc == RUN_GOES_ON && p[2].revents)
+			run_input_read();
 	}
 	run_reader_fini(&r);
 	return rc;
@@ -430,7 +428,5 @@ int storm_run(int argc, char **argv)
 		return run_stop(&j);
 	if (o.start)
 		return run_start_alone(&j);
-	if (!*o.stream[0])
-		run_say_input();
 	return run_tasks(&j, &o);
 }

@@ -269,8 +269,6 @@ storm run -n1 -c3 true; echo $?
             (["--cpu-bind", "cores"], "--cpu-bind: storm run does not have it yet; srun has"),
             (["--gpus-per-task=1"],
              "--gpus-per-task: storm run does not have it yet; srun has"),
-            (["-i", "0"], "--input=0: tasks do not get the input of storm run yet; srun's do"),
-            (["-iall"], "--input=all: tasks do not get the input of storm run yet; srun's do"),
             (["--multi-prog"], "--multi-prog: storm run does not have it yet; srun has")):
         done = lab.run(["storm", "run", *argv, "true"])
         assert (done.code, done.err) == (2, f"storm run: {text}\n")
