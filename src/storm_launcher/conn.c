@@ -35,7 +35,8 @@ struct conn *conn_create_on(struct carrier *carrier, uint32_t channel)
 	struct conn *c = conn_create(-1, false);
 
 	if (!c) {
-		carrier_close(carrier, channel);
+		if (channel)
+			carrier_close(carrier, channel);
 		return NULL;
 	}
 	c->carrier = carrier;
@@ -67,7 +68,7 @@ void conn_close(struct conn *c)
 	if (c->fd >= 0)
 		close(c->fd);
 	c->fd = -1;
-	if (c->carrier)
+	if (c->carrier && c->channel)
 		carrier_close(c->carrier, c->channel);
 	c->carrier = NULL;
 	conn_close_files(c);

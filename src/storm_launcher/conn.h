@@ -18,7 +18,7 @@ enum conn_kind {
 	CONN_KEEPER,
 	CONN_WAITS, /* for the head's end */
 	CONN_INLET, /* output of a launcher, by TCP */
-	CONN_DOOR   /* clients of a launcher's host, by TCP */
+	CONN_DOOR /* clients of a launcher's host, or of the keeper's, by TCP */
 };
 
 struct conn {
@@ -50,16 +50,17 @@ struct conn {
 	bool fed;
 	uint32_t first, last;
 	uint64_t input_taken;
-	/* INLET, DOOR, and a client that came by it: the node.  DOOR: what its stream is
-	 * from then on; the conn's own */
+	/* INLET, DOOR, and a client that came by it: the node, or
+	 * STORM_NO_NODE: the keeper's host.  DOOR: what its stream is from then
+	 * on; the conn's own */
 	uint32_t node;
 	struct carrier *carries;
 };
 
 /* NULL: no memory, and fd is closed. */
 struct conn *conn_create(int fd, bool tcp);
-/* One whose bytes come by a channel, which it closes.  NULL: no memory, and it is
- * closed. */
+/* One whose bytes come by a channel, which it closes, but channel 0.  NULL: no memory,
+ * and it is closed. */
 struct conn *conn_create_on(struct carrier *carrier, uint32_t channel);
 /* False: it is closed; the head frees it. */
 bool conn_is_open(const struct conn *c);

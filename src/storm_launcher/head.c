@@ -461,13 +461,15 @@ static void head_tell(bool good, const char *why)
 
 	if (!good)
 		storm_log(STORM_LOG_ERROR, "%s", why);
+	if (!k) /* it was not reached: the launcher tells srun */
+		k = head_of_kind(CONN_PARENT);
 	if (!k)
 		return;
 	if (good)
 		conn_put(k, RUN_READY, NULL, 0);
 	else
 		conn_put_text(k, RUN_REFUSED, why);
-	conn_flush(k);
+	head_flush();
 }
 
 /* Clients that nobody has accepted go to the next head. */
@@ -482,23 +484,25 @@ static void head_send_waiting_away(void)
 }
 
 /* A keeper that was killed, as with the batch step of a job that ends, leaves its files.
- * One that lives, or the next one, has the lock. */
+ * One that lives, or the next one, has the lock.  If the keeper is on another host, the
+ * head has it. */
 static void head_clean(const char *socket)
 {
 	char path[RUN_SOCK_PATH];
-	int fd;
+	int fd = head.keep;
 
 	run_sock_beside(socket, "keep", &path);
-	fd = head_of_kind(CONN_KEEPER) ? -1 : run_sock_lock(path, false);
+	if (fd < 0 && !head_of_kind(CONN_KEEPER))
+		fd = run_sock_lock(path, false);
 	if (fd < 0)
 		return;
 	run_sock_remove(socket, true);
 	close(fd);
 }
 
-int head_serve(const char *socket, int parent)
+int head_serve(const char *socket, int parent, const struct head_keeper *k)
 {
-	struct conn *k;
+	struct conn *keeper;
 	char why[600] = "no memory";
 	bool good;
 
@@ -507,20 +511,21 @@ int head_serve(const char *socket, int parent)
 	head_ignore_signals();
 	launcher_many_files();
 	good = head_add_conn(parent, CONN_PARENT) &&
-	       head_begin(socket, why, sizeof(why));
+	       head_begin(socket, k, why, sizeof(why));
 	head_tell(good, why);
 	while (good && !(head.runs.closing && !runs_any(&head.runs)))
 		head_turn();
-	if (good) {
+	if (good)
 		unlink(socket);
+	if (good || head.keep >= 0)
 		head_clean(socket);
+	if (good)
 		head_send_waiting_away();
-	}
 	storm_domain_destroy(head.domain);
 	head.domain = NULL;
-	k = head_of_kind(CONN_KEEPER);
-	if (k)
-		conn_put(k, RUN_END, NULL, 0);
+	keeper = head_of_kind(CONN_KEEPER);
+	if (keeper)
+		conn_put(keeper, RUN_END, NULL, 0);
 	head_say_bye();
 	return !good;
 }

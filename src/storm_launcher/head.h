@@ -8,15 +8,23 @@
 #ifndef STORM_HEAD_H
 #define STORM_HEAD_H
 
+#include <stdint.h>
 #include <sys/types.h>
+
+/* Where a keeper on another host waits for the head's call. */
+struct head_keeper {
+	const char *ip; /* NULL: it is on this host, and comes to the head */
+	uint16_t port;
+};
 
 /* Serve until the job's step of launchers ends, or a client says so.  parent: a
  * connection to the process that started it.  The exit status. */
-int head_serve(const char *socket, int parent);
+int head_serve(const char *socket, int parent, const struct head_keeper *k);
 
 /* Start it as a child that dies with this process.  When this returns it waits for
- * the keeper beside the socket's path.  *conn: a connection to it, or -1.  The pid,
- * or 0. */
-pid_t head_start(const char *socket, int *conn);
+ * the keeper beside the socket's path, or for the answer of the one that it has called.
+ * *conn: a connection to it.  The pid; 0, and why. */
+pid_t head_start(const char *socket, const struct head_keeper *k, int *conn,
+		 char *why, size_t size);
 
 #endif

@@ -5,8 +5,10 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "head_private.h"
+#include "launcher_base.h"
 
 struct head head = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -54,6 +56,20 @@ const char *head_node_name(void *arg, uint32_t node)
 {
 	(void) arg;
 	return node < head.step.count ? head.step.nodes[node].name : "?";
+}
+
+bool head_take_step(const struct storm_in *body)
+{
+	size_t len = (size_t) (body->end - body->p);
+	struct storm_in copy;
+
+	head.step_text = launcher_copy(body->p, len);
+	copy = (struct storm_in) { head.step_text, head.step_text + len,
+				   false };
+	if (run_step_get(&copy, &head.step))
+		return true;
+	free(head.step_text);
+	return false;
 }
 
 __attribute__((format(printf, 2, 3))) void head_say(struct conn *c,

@@ -176,7 +176,7 @@ static bool head_pass_files(const struct user_run *run, struct conn *c)
 	struct conn *l = head_of_kind(CONN_PARENT);
 
 	if (!l || c->carrier || c->file[0] < 0 || !c->what.direct ||
-	    !storm_idset_has(&run->nodes, head.step.local))
+	    !storm_idset_has(&run->nodes, RUN_HEAD_NODE))
 		return false;
 	run_frame_head(frame, RUN_FILES, 8);
 	storm_put64(&o, run->number);
@@ -191,7 +191,7 @@ static void head_take_files_back(uint64_t run)
 			       false };
 	struct conn *l = head_of_kind(CONN_PARENT);
 
-	if (!l || head.step.local == STORM_NO_NODE)
+	if (!l)
 		return;
 	run_frame_head(frame, RUN_NO_FILES, 8);
 	storm_put64(&o, run);
@@ -219,12 +219,11 @@ bool head_cast_start(struct user_run *run, struct conn *c)
 	/* without memory the next one says it */
 	runs_past(&head.runs, RUN_PAST_RANGES, &s.past);
 	memcpy(s.life, head.life, RUN_LIFE);
-	if (c->carrier && c->what.direct) {
-		/* its door has them, if it is a launcher's */
-		s.local = c->node;
+	if (c->carrier && c->node != STORM_NO_NODE && c->what.direct) {
+		s.local = c->node; /* its door has them */
 		s.channel = c->channel;
 	} else if (head_pass_files(run, c)) {
-		s.local = head.step.local;
+		s.local = RUN_HEAD_NODE;
 	}
 	run->lent = run_lends(&s, &c->what);
 	conn_close_files(c);

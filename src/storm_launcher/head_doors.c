@@ -52,12 +52,12 @@ struct conn *head_door_next(struct conn *door)
 	struct conn *c = NULL;
 
 	while (!c && carrier_next(door->carries, &channel)) {
-		if (!channel) /* it has nothing to say itself */
-			continue;
+		/* the keeper's own has channel 0 from the start */
 		c = head_of_channel(door->carries, channel);
 		if (c)
 			return c;
-		c = conn_create_on(door->carries, channel);
+		if (channel)
+			c = conn_create_on(door->carries, channel);
 	}
 	if (!c)
 		return NULL;

@@ -11,6 +11,7 @@
  *	head_list.c	what storm ps asks for
  *	head_limits.c	what ends runs early, and what does not end
  *	head_start.c	how it comes to be
+ *	head_call.c	its call of a keeper on another host
  *	head_base.c	questions of them all
  *
  * The first calls all others, and they call the last alone.
@@ -23,6 +24,7 @@
 #include <pthread.h>
 
 #include "conn.h"
+#include "head.h"
 #include "runs.h"
 #include "sealed.h"
 #include "src/libstorm/base/worker.h"
@@ -52,6 +54,7 @@ extern struct head {
 	uint8_t doors[STORM_KEY_LEN]; /* the key of doors */
 	uint64_t told_past;	      /* ids, head_casts.c */
 	int listener, inlets, event;
+	int keep; /* the lock of a keeper that is elsewhere; or -1 */
 	struct storm_worker munge;
 	uint64_t serial; /* of the last connection */
 	bool full;	 /* there are no descriptors to accept with */
@@ -71,6 +74,8 @@ struct conn *head_of_serial(uint64_t serial);
 /* NULL: no memory, and fd is closed. */
 struct conn *head_add_conn(int fd, enum conn_kind kind);
 const char *head_node_name(void *arg, uint32_t node);
+/* What the keeper says first.  False: it is malformed. */
+bool head_take_step(const struct storm_in *body);
 /* A line for a client, or if it is NULL for the log. */
 void head_say_line(void *client, const char *line);
 /* A line for a client's stderr; c NULL: nobody. */
@@ -174,6 +179,14 @@ void head_flush(void);
 /* ------------------------------------------------------------ head_start.c --- */
 
 /* From the state of zeros to open, with the path for clients.  False, and why. */
-bool head_begin(const char *socket, char *why, size_t size);
+bool head_begin(const char *socket, const struct head_keeper *k, char *why,
+		size_t size);
+
+/* ------------------------------------------------------------- head_call.c --- */
+
+/* Call the keeper.  Then the parent may hear that the head is there. */
+bool head_call(const struct head_keeper *k, char *why, size_t size);
+/* Wait until it has answered, and said where launchers are. */
+bool head_called(char *why, size_t size);
 
 #endif

@@ -119,23 +119,17 @@ static bool head_hear_step(int fd)
 
 	if (!c)
 		return false;
-	if (run_sock_wait(fd, &c->in, &kind, &body) && kind == RUN_STEP) {
-		size_t len = (size_t) (body.end - body.p);
-
-		head.step_text = launcher_copy(body.p, len);
-		body = (struct storm_in) { head.step_text, head.step_text + len,
-					   false };
-		if (run_step_get(&body, &head.step))
-			return true;
-		free(head.step_text);
-	}
+	if (run_sock_wait(fd, &c->in, &kind, &body) && kind == RUN_STEP &&
+	    head_take_step(&body))
+		return true;
 	c->kind = CONN_NEW;
 	conn_close(c);
 	return false;
 }
 
 /* Beside the clients' path, so that none comes before the domain is open. */
-static bool head_await_keeper(const char *path, char *why, size_t size)
+static bool head_await_keeper(const char *path, const struct head_keeper *k,
+			      char *why, size_t size)
 {
 	struct conn *parent = head_of_kind(CONN_PARENT);
 	struct pollfd p;
@@ -145,8 +139,12 @@ static bool head_await_keeper(const char *path, char *why, size_t size)
 		snprintf(why, size, "%s: %s", path, strerror(errno));
 		return false;
 	}
+	if (k->ip && !head_call(k, why, size))
+		return false;
 	conn_put(parent, RUN_READY, NULL, 0);
 	conn_flush(parent);
+	if (k->ip)
+		return head_called(why, size);
 	p = (struct pollfd) { .fd = head.listener, .events = POLLIN };
 	do
 		poll(&p, 1, -1);
@@ -154,13 +152,14 @@ static bool head_await_keeper(const char *path, char *why, size_t size)
 	return true;
 }
 
-bool head_begin(const char *socket, char *why, size_t size)
+bool head_begin(const char *socket, const struct head_keeper *k, char *why,
+		size_t size)
 {
 	char path[RUN_SOCK_PATH];
 	int err;
 
 	head.notes_tail = &head.notes;
-	head.listener = head.inlets = -1;
+	head.listener = head.inlets = head.keep = -1;
 	head.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (head.event < 0 || getrandom(head.life, RUN_LIFE, 0) != RUN_LIFE ||
 	    getrandom(head.doors, STORM_KEY_LEN, 0) != STORM_KEY_LEN)
@@ -171,8 +170,11 @@ bool head_begin(const char *socket, char *why, size_t size)
 		snprintf(why, size, "cannot begin: %s", strerror(err));
 		return false;
 	}
+	/* a keeper on this host has the lock itself */
+	if (k->ip && (head.keep = launcher_lock(socket, why, size)) < 0)
+		return false;
 	run_sock_beside(socket, "new", &path);
-	if (!head_await_keeper(path, why, size))
+	if (!head_await_keeper(path, k, why, size))
 		return false;
 	if (runs_init(&head.runs, head.step.count, head.step.cpus)) {
 		snprintf(why, size, "no memory");
@@ -196,35 +198,45 @@ bool head_begin(const char *socket, char *why, size_t size)
 }
 
 __attribute__((noreturn)) static void head_exec(pid_t parent,
-						const char *socket, int conn)
+						const char *socket,
+						const struct head_keeper *k,
+						int conn)
 {
+	char port[8];
+
+	snprintf(port, sizeof(port), "%u", k->port);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* launchers' stdout is the keeper's */
 	if (getppid() == parent && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 &&
 	    (conn == 3 ? fcntl(3, F_SETFD, 0) : dup2(conn, 3)) >= 0)
 		execl(PKGLIBEXECDIR "/storm_launcher", "storm_launcher",
-		      "--head", socket, "3", (char *) NULL);
+		      "--head", socket, "3", k->ip, port, (char *) NULL);
 	_exit(127);
 }
 
-pid_t head_start(const char *socket, int *conn)
+pid_t head_start(const char *socket, const struct head_keeper *k, int *conn,
+		 char *why, size_t size)
 {
 	struct run_reader r = { 0 };
 	struct storm_in body;
 	enum run_kind kind;
 	pid_t self = getpid(), pid;
 	int s[2];
-	bool ready;
+	bool said, ready;
 
 	*conn = -1;
+	snprintf(why, size, "the head has died");
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s))
 		return 0;
 	pid = fork();
 	if (!pid)
-		head_exec(self, socket, s[1]);
+		head_exec(self, socket, k, s[1]);
 	close(s[1]);
-	ready = pid > 0 && run_sock_wait(s[0], &r, &kind, &body) &&
-		kind == RUN_READY;
+	said = pid > 0 && run_sock_wait(s[0], &r, &kind, &body);
+	ready = said && kind == RUN_READY;
+	if (said && kind == RUN_REFUSED)
+		snprintf(why, size, "%.*s", (int) (body.end - body.p),
+			 (const char *) body.p);
 	run_reader_fini(&r);
 	if (ready) {
 		*conn = s[0];

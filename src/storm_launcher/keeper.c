@@ -5,35 +5,28 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "head.h"
 #include "keeper.h"
+#include "keeper_link.h"
 #include "keeper_step.h"
 #include "launcher_base.h"
 #include "run_sock.h"
 #include "runs.h"
-#include "src/libstorm/base/clock.h"
-
-#define FORMER_LIMIT (60 * STORM_SEC)
 
 static struct {
 	const char *socket;
 	struct run_step step;
-	pid_t head; /* a child, where it is not in the step; or 0 */
-	int conn;   /* to the head */
 	int signals;
 	bool ended; /* the head has said that it ends */
 	bool locked;
-} keeper = { .conn = -1, .signals = -1 };
+} keeper = { .signals = -1 };
 
 /* What the job is, by its environment. */
 static bool keeper_init(char *why, size_t size)
@@ -51,9 +44,6 @@ static bool keeper_init(char *why, size_t size)
 		return false;
 	}
 	s->job = (uint32_t) strtoul(job, NULL, 10);
-	/* the client is on the job's first host; or on no host of the job, and
-	 * the head is no launcher's child */
-	s->local = getenv("SLURMD_NODENAME") ? 0 : STORM_NO_NODE;
 	s->count = (uint32_t) n;
 	s->cpus = calloc(n, sizeof(*s->cpus));
 	s->nodes = calloc(n, sizeof(*s->nodes));
@@ -76,28 +66,8 @@ static bool keeper_init(char *why, size_t size)
  * before has ended. */
 static bool keeper_lock(char *why, size_t size)
 {
-	const struct timespec pause = { .tv_nsec = 10 * STORM_MS };
-	uint64_t until = storm_now() + FORMER_LIMIT;
-	char path[RUN_SOCK_PATH];
-	bool said = false;
-	int fd;
-
-	run_sock_beside(keeper.socket, "keep", &path);
-	while ((fd = run_sock_lock(path, false)) < 0 && errno == EWOULDBLOCK &&
-	       storm_now() < until) {
-		if (!said)
-			storm_log(STORM_LOG_INFO,
-				  "the launchers before have not ended yet");
-		said = true;
-		nanosleep(&pause, NULL);
-	}
-	keeper.locked = fd >= 0;
-	if (keeper.locked)
-		return true; /* it is never closed */
-	snprintf(why, size, "%s: %s", path,
-		 errno == EWOULDBLOCK ? "the launchers before have not ended" :
-					strerror(errno));
-	return false;
+	keeper.locked = launcher_lock(keeper.socket, why, size) >= 0;
+	return keeper.locked; /* it is never closed */
 }
 
 static bool keeper_take_signals(void)
@@ -115,100 +85,15 @@ static bool keeper_take_signals(void)
 	return keeper.signals >= 0;
 }
 
-/* --------------------------------------------------------------------- head --- */
-
-static bool keeper_send_step(void)
-{
-	size_t len = run_step_len(&keeper.step);
-	uint8_t *buf = malloc(RUN_FRAME_HEADER + len);
-	struct storm_out o;
-	int rc;
-
-	if (!buf)
-		return false;
-	run_frame_head(buf, RUN_STEP, len);
-	o = (struct storm_out) { buf + RUN_FRAME_HEADER,
-				 buf + RUN_FRAME_HEADER + len, false };
-	run_step_put(&o, &keeper.step);
-	rc = run_sock_send(keeper.conn, buf, RUN_FRAME_HEADER + len, NULL);
-	free(buf);
-	return !rc;
-}
-
-/* It says that it serves clients, or why it cannot. */
-static bool keeper_head_answers(char *why, size_t size)
-{
-	struct run_reader r = { 0 };
-	struct storm_in body;
-	enum run_kind kind;
-	bool some = run_sock_wait(keeper.conn, &r, &kind, &body);
-	bool ready = some && kind == RUN_READY;
-
-	if (!ready)
-		snprintf(why, size, "the head has died");
-	if (some && kind == RUN_REFUSED)
-		snprintf(why, size, "%.*s", (int) (body.end - body.p),
-			 (const char *) body.p);
-	run_reader_fini(&r);
-	return ready;
-}
-
-/* Tell the head, which is a launcher's child or ours, where launchers are. */
-static bool keeper_reach_head(char *why, size_t size)
-{
-	char path[RUN_SOCK_PATH];
-	int unused = -1;
-
-	if (keeper.step.local == STORM_NO_NODE) {
-		keeper.head = head_start(keeper.socket, &unused);
-		if (unused >= 0)
-			close(unused);
-	}
-	run_sock_beside(keeper.socket, "new", &path);
-	keeper.conn = run_sock_connect(path);
-	if (keeper.conn < 0) {
-		snprintf(why, size, "the head: %s: %s", path, strerror(errno));
-		return false;
-	}
-	if (keeper_send_step())
-		return keeper_head_answers(why, size);
-	snprintf(why, size, "the head: %s", strerror(errno));
-	return false;
-}
-
-/* It closes the connection when it ends.  One that dies says nothing before. */
-static bool keeper_head_ended(struct run_reader *r)
-{
-	struct storm_in body;
-	enum run_kind kind;
-	int none[RUN_SOCK_FDS];
-	int got = run_sock_receive(keeper.conn, r, &none);
-
-	while (run_reader_next(r, &kind, &body) > 0)
-		keeper.ended |= kind == RUN_END;
-	return got < 0;
-}
-
 static void keeper_stay(void)
 {
-	struct run_reader r = { 0 };
-	struct signalfd_siginfo si;
-	bool over = false;
+	struct pollfd p = { .fd = keeper_link_fd(), .events = POLLIN };
 
-	while (!over && !keeper_step_ended()) {
-		struct pollfd p[] = { { keeper.signals, POLLIN, 0 },
-				      { keeper.conn, POLLIN, 0 },
-				      { keeper_step_out(), POLLIN, 0 } };
-
-		if (poll(p, 3, -1) < 0)
-			continue;
-		while (read(keeper.signals, &si, sizeof(si)) == sizeof(si))
-			;
-		if (p[2].revents)
-			keeper_step_drain();
-		over = p[1].revents && keeper_head_ended(&r);
-	}
-	run_reader_fini(&r);
+	do
+		if (!keeper_step_wait(keeper.signals, &p, 1,
+				      keeper_link_patience()))
+			return;
+	while (keeper_link_serve(&keeper.ended));
 }
 
 /* The client's lock file is left to nobody if the client is gone. */
@@ -234,21 +119,18 @@ int keeper_serve(const char *socket, int tell, int lock)
 	keeper.socket = socket;
 	good = keeper_take_signals() && keeper_lock(why, sizeof(why)) &&
 	       keeper_init(why, sizeof(why)) &&
-	       keeper_step_start(&keeper.step,
-				 keeper.step.local == STORM_NO_NODE ?
-					 KEEPER_NO_HEAD :
-					 socket,
-				 why, sizeof(why)) &&
-	       keeper_reach_head(why, sizeof(why));
+	       keeper_link_open(socket, getenv("SLURMD_NODENAME"), why,
+				sizeof(why)) &&
+	       keeper_step_start(&keeper.step, socket, keeper_link_port(), why,
+				 sizeof(why)) &&
+	       keeper_link_reach(&keeper.step, keeper.signals, why,
+				 sizeof(why));
 	keeper_tell(tell, lock, good ? KEEPER_READY : why);
 	if (good)
 		keeper_stay();
 	/* a head whose step has ended hears it by this */
-	if (keeper.conn >= 0)
-		close(keeper.conn);
+	keeper_link_close();
 	keeper_step_stop(keeper.ended);
-	if (keeper.head)
-		waitpid(keeper.head, NULL, 0);
 	/* no other head can be there before the lock is free */
 	if (keeper.locked)
 		run_sock_remove(keeper.socket, good);

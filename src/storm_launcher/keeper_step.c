@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,7 +28,8 @@
 
 static struct {
 	struct run_step *step;
-	const char *head;		   /* as keeper_step_start() has it */
+	const char *head; /* as keeper_step_start() has both */
+	uint16_t call;
 	pid_t srun;			   /* 0: it has ended */
 	int out;			   /* what launchers print */
 	char taken_on[STORM_NAME_MAX + 1]; /* where a port was taken last */
@@ -66,7 +68,7 @@ __attribute__((noreturn)) static void step_exec(pid_t parent, unsigned int port,
 	/* of a heterogeneous job the component in which its script is; what is
 	 * given twice counts once */
 	char *part = getenv("SLURM_HET_SIZE") ? "--het-group=0" : "--overlap";
-	char nodes[16], number[16], key[RUN_KEY_TEXT];
+	char nodes[16], number[16], call[16], key[RUN_KEY_TEXT];
 	char *argv[] = { "srun",
 			 "--overlap",
 			 part,
@@ -83,11 +85,13 @@ __attribute__((noreturn)) static void step_exec(pid_t parent, unsigned int port,
 			 program,
 			 (char *) started.head,
 			 number,
+			 call,
 			 NULL };
 	sigset_t none;
 
 	snprintf(nodes, sizeof(nodes), "%u", started.step->count);
 	snprintf(number, sizeof(number), "%u", port);
+	snprintf(call, sizeof(call), "%u", started.call);
 	/* the step ends with the keeper, whatever ends that; the kernel tells
 	 * nothing of a keeper that has ended before */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -141,13 +145,8 @@ bool keeper_step_ended(void)
 	return !started.srun;
 }
 
-int keeper_step_out(void)
-{
-	return started.out;
-}
-
 /* Launchers print nothing more; but a full pipe would stop them. */
-void keeper_step_drain(void)
+static void keeper_step_drain(void)
 {
 	char piece[512];
 	ssize_t n = started.out < 0 ? 0 :
@@ -158,6 +157,27 @@ void keeper_step_drain(void)
 	if (started.out >= 0)
 		close(started.out);
 	started.out = -1;
+}
+
+bool keeper_step_wait(int signals, struct pollfd *p, size_t count, int wait)
+{
+	struct pollfd all[count + 2];
+	struct signalfd_siginfo si;
+	int n;
+
+	if (keeper_step_ended())
+		return false;
+	memcpy(all, p, count * sizeof(*p));
+	all[count] = (struct pollfd) { signals, POLLIN, 0 };
+	all[count + 1] = (struct pollfd) { started.out, POLLIN, 0 };
+	n = poll(all, count + 2, wait);
+	for (size_t k = 0; k < count; k++)
+		p[k].revents = n > 0 ? all[k].revents : 0;
+	while (read(signals, &si, sizeof(si)) == sizeof(si))
+		;
+	if (n > 0 && all[count + 1].revents)
+		keeper_step_drain();
+	return !keeper_step_ended();
 }
 
 void keeper_step_stop(bool by_itself)
@@ -257,8 +277,8 @@ static void step_last_words(char *out, size_t size)
 			*p = p[1] ? '|' : '\0';
 }
 
-bool keeper_step_start(struct run_step *step, const char *head, char *why,
-		       size_t size)
+bool keeper_step_start(struct run_step *step, const char *head, uint16_t call,
+		       char *why, size_t size)
 {
 	const struct storm_conf *conf = launcher_conf();
 	unsigned int first = conf->launcher_port_first;
@@ -269,6 +289,7 @@ bool keeper_step_start(struct run_step *step, const char *head, char *why,
 
 	started.step = step;
 	started.head = head;
+	started.call = call;
 	*why = '\0';
 	for (unsigned int k = 0; taken && k < PORT_TRIES && k < ports; k++) {
 		port = first + (from + k) % ports;

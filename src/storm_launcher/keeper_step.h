@@ -7,6 +7,8 @@
 #ifndef STORM_KEEPER_STEP_H
 #define STORM_KEEPER_STEP_H
 
+#include <poll.h>
+
 #include "run_wire.h"
 
 /* Slurm signals the whole job, and tasks have time until they are killed: the step
@@ -14,23 +16,20 @@
 #define KEEPER_IGNORES \
 	SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE
 
-/* As the head's path for launchers: it is not to be their child. */
-#define KEEPER_NO_HEAD "-"
-
 /*
  * Start launchers on all nodes of the step, and wait until they listen; it then has their
- * names and addresses.  head: what the first one is told, where its head is to listen,
- * or KEEPER_NO_HEAD.  Both stay the caller's, until srun has ended.  False, and why.
+ * names and addresses.  head and call: what the first one is told, as launcher_serve() has
+ * it.  step and head stay the caller's, until srun has ended.  False, and why.
  */
-bool keeper_step_start(struct run_step *step, const char *head, char *why,
-		       size_t size);
+bool keeper_step_start(struct run_step *step, const char *head, uint16_t call,
+		       char *why, size_t size);
 
 /* Has srun ended, and with it the step?  To be asked after SIGCHLD. */
 bool keeper_step_ended(void);
 
-/* What launchers print: a descriptor, or -1, that has to be drained. */
-int keeper_step_out(void);
-void keeper_step_drain(void);
+/* Wait for these, so many ms as poll(2) has it, and mind srun meanwhile; signals: a
+ * signalfd(2) of SIGCHLD.  False: srun has ended. */
+bool keeper_step_wait(int signals, struct pollfd *p, size_t count, int wait);
 
 /* End srun, and wait for it.  A step that ends by itself has time for that. */
 void keeper_step_stop(bool by_itself);

@@ -13,7 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "keeper_step.h"
 #include "launcher.h"
 #include "launcher_base.h"
 #include "launcher_private.h"
@@ -167,19 +166,23 @@ static bool launcher_is_done(void)
 	return storm_now() >= until;
 }
 
-/* A head that ends takes the launchers with it.  It has last words for clients. */
-static void launcher_await_head(void)
+/* NULL, or what fails.  The head comes before there is a thread, which a fork would not
+ * copy. */
+static const char *launcher_begin_all(const char *proc, const char *socket,
+				      uint16_t port, uint16_t call)
 {
-	if (launcher.head_pid && !launcher.ending)
-		waitpid(launcher.head_pid, NULL, 0);
+	const char *fault = NULL;
+
+	if (!strcmp(proc, "0"))
+		fault = launcher_begin_head(socket, call);
+	return fault ? fault : launcher_begin_serving(port);
 }
 
-int launcher_serve(const char *socket, uint16_t port)
+int launcher_serve(const char *socket, uint16_t port, uint16_t call)
 {
 	uint64_t until = storm_now() + OPEN_LIMIT;
 	const char *proc = getenv("SLURM_PROCID"), *fault;
 	struct launcher_polls polls = { 0 };
-	bool first;
 
 	launcher.name = getenv("SLURMD_NODENAME");
 	launcher.step = getenv("SLURM_STEP_ID");
@@ -196,8 +199,7 @@ int launcher_serve(const char *socket, uint16_t port)
 		launcher_say_taken(proc);
 		return 1;
 	}
-	first = !strcmp(proc, "0") && strcmp(socket, KEEPER_NO_HEAD) != 0;
-	fault = launcher_begin_serving(first ? socket : NULL, port);
+	fault = launcher_begin_all(proc, socket, port, call);
 	if (fault && !launcher.node && !launcher_port_free(port)) {
 		launcher_say_taken(proc); /* just now */
 		return 1;
@@ -211,6 +213,6 @@ int launcher_serve(const char *socket, uint16_t port)
 	free(polls.p);
 	launcher_door_close();
 	launcher_kill(0, SIGKILL);
-	launcher_await_head();
+	launcher_end_head();
 	return 0;
 }

@@ -12,8 +12,8 @@
 /* The line that a launcher prints when it listens, and the keeper reads. */
 #define LAUNCHER_READY "storm-launcher"
 
-/* Serve until the domain is over.  socket: the clients' path, on the head's host;
- * KEEPER_NO_HEAD: the first launcher does not start the head.  The exit status. */
-int launcher_serve(const char *socket, uint16_t port);
+/* Serve until the domain is over.  socket: the clients' path on the keeper's host; call:
+ * where that waits for a head that is on another host, or 0.  The exit status. */
+int launcher_serve(const char *socket, uint16_t port, uint16_t call);
 
 #endif

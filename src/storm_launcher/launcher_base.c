@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +13,13 @@
 #include <unistd.h>
 
 #include "launcher_base.h"
+#include "run_sock.h"
+#include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
 #include "src/storm_common/conf_read.h"
 
 #define BUFFER (4u << 20) /* of a socket */
+#define FORMER_LIMIT (60 * STORM_SEC)
 
 static char launcher_log_name[STORM_NAME_MAX + 1];
 
@@ -46,6 +50,31 @@ void launcher_many_files(void)
 		return;
 	l.rlim_cur = l.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &l);
+}
+
+int launcher_lock(const char *socket, char *why, size_t size)
+{
+	const struct timespec pause = { .tv_nsec = 10 * STORM_MS };
+	uint64_t until = storm_now() + FORMER_LIMIT;
+	char path[RUN_SOCK_PATH];
+	bool said = false;
+	int fd;
+
+	run_sock_beside(socket, "keep", &path);
+	while ((fd = run_sock_lock(path, false)) < 0 && errno == EWOULDBLOCK &&
+	       storm_now() < until) {
+		if (!said)
+			storm_log(STORM_LOG_INFO,
+				  "the launchers before have not ended yet");
+		said = true;
+		nanosleep(&pause, NULL);
+	}
+	if (fd < 0)
+		snprintf(why, size, "%s: %s", path,
+			 errno == EWOULDBLOCK ?
+				 "the launchers before have not ended" :
+				 strerror(errno));
+	return fd;
 }
 
 void *launcher_copy(const void *buf, size_t len)

@@ -23,6 +23,10 @@ void launcher_log_as(const char *name);
  * some.  Tasks get the limit of their client. */
 void launcher_many_files(void);
 
+/* The lock of a job's launchers on this host, beside the clients' path: others have
+ * ended.  -1, and why. */
+int launcher_lock(const char *socket, char *why, size_t size);
+
 /* An exact copy; ends the process if there is no memory. */
 void *launcher_copy(const void *buf, size_t len);
 

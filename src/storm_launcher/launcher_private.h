@@ -72,6 +72,7 @@ extern struct launcher {
 	struct storm_worker munge;
 	int head;	/* a connection to it, if it is a child; or -1 */
 	pid_t head_pid; /* or 0 */
+	char socket[RUN_SOCK_PATH]; /* the head's, if its keeper is elsewhere; or "" */
 	int null;
 	pthread_mutex_t lock;
 	struct said *said, **said_tail; /* under the lock */
@@ -89,9 +90,13 @@ extern struct launcher {
 
 /* --------------------------------------------------------- launcher_start.c --- */
 
-/* Ready to be served, with the head as a child if socket is not NULL.  NULL, or what
- * fails. */
-const char *launcher_begin_serving(const char *socket, uint16_t port);
+/* Ready to be served.  NULL, or what fails. */
+const char *launcher_begin_serving(uint16_t port);
+/* Have the head as a child, before that: launcher_serve() has socket and call.  NULL, or
+ * what fails. */
+const char *launcher_begin_head(const char *socket, uint16_t call);
+/* It has ended, or is to: nothing of it stays on this host. */
+void launcher_end_head(void);
 bool launcher_port_free(uint16_t port);
 /* What srun brings to the keeper: where it listens; its port is taken; or, with the
  * exit status, that it cannot begin, for which all others wait. */

@@ -10,10 +10,12 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "head.h"
@@ -78,7 +80,51 @@ bool launcher_port_free(uint16_t port)
 	return true;
 }
 
-const char *launcher_begin_serving(const char *socket, uint16_t port)
+/* A keeper on this host has the same path for clients. */
+const char *launcher_begin_head(const char *socket, uint16_t call)
+{
+	static char why[600]; /* is returned */
+	struct head_keeper k = { .port = call };
+	const char *job = getenv("SLURM_JOB_ID");
+
+	if (call &&
+	    (!job || !run_sock_path(job, &launcher.socket, why, sizeof(why))))
+		return job ? why : "no SLURM_JOB_ID";
+	if (!strcmp(launcher.socket, socket))
+		*launcher.socket = '\0';
+	/* where srun is, as Slurm reaches it from here */
+	if (*launcher.socket) {
+		socket = launcher.socket;
+		k.ip = getenv("SLURM_LAUNCH_NODE_IPADDR");
+	}
+	if (*launcher.socket && !k.ip)
+		return "no SLURM_LAUNCH_NODE_IPADDR";
+	launcher.head_pid =
+		head_start(socket, &k, &launcher.head, why, sizeof(why));
+	return launcher.head_pid ? NULL : why;
+}
+
+/* One that ends by itself has last words for clients. */
+void launcher_end_head(void)
+{
+	char path[RUN_SOCK_PATH];
+	int fd;
+
+	if (launcher.head_pid && launcher.ending && *launcher.socket)
+		kill(launcher.head_pid, SIGKILL);
+	if (launcher.head_pid && (!launcher.ending || *launcher.socket))
+		waitpid(launcher.head_pid, NULL, 0);
+	if (!*launcher.socket)
+		return;
+	run_sock_beside(launcher.socket, "keep", &path);
+	fd = run_sock_lock(path, false);
+	if (fd < 0)
+		return;
+	run_sock_remove(launcher.socket, true);
+	close(fd);
+}
+
+const char *launcher_begin_serving(uint16_t port)
 {
 	struct storm_node_conf conf = {
 		.name = launcher.name,
@@ -96,11 +142,6 @@ const char *launcher_begin_serving(const char *socket, uint16_t port)
 	launcher.null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (launcher.event < 0 || launcher.null < 0 || !launcher_take_signals())
 		return strerror(errno);
-	/* before there is a thread that a fork would not copy */
-	if (socket)
-		launcher.head_pid = head_start(socket, &launcher.head);
-	if (socket && !launcher.head_pid)
-		return "the head has died";
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	/* a run asks once at a time */
 	err = storm_worker_start(&launcher.munge, "storm_munge", UINT_MAX);

@@ -283,7 +283,7 @@ void run_start_free(struct run_start *s)
 
 size_t run_step_len(const struct run_step *s)
 {
-	size_t n = 4 + 4 + 4 + RUN_KEY + 4;
+	size_t n = 4 + 4 + RUN_KEY + 4;
 
 	for (uint32_t k = 0; k < s->count; k++)
 		n += 4 + 4 + strlen(s->nodes[k].name) + 1 + STORM_ADDR_LEN + 2;
@@ -294,7 +294,6 @@ void run_step_put(struct storm_out *o, const struct run_step *s)
 {
 	storm_put32(o, RUN_VERSION);
 	storm_put32(o, s->job);
-	storm_put32(o, s->local);
 	storm_put(o, s->key, RUN_KEY);
 	storm_put32(o, s->count);
 	for (uint32_t k = 0; k < s->count; k++) {
@@ -311,13 +310,11 @@ bool run_step_get(struct storm_in *i, struct run_step *s)
 
 	memset(s, 0, sizeof(*s));
 	s->job = storm_get32(i);
-	s->local = storm_get32(i);
 	key = storm_get(i, RUN_KEY);
 	if (key)
 		memcpy(s->key, key, RUN_KEY);
 	s->count = storm_get32(i);
-	if (!ours || i->bad || !s->count || s->count > STORM_NODES_MAX ||
-	    (s->local >= s->count && s->local != STORM_NO_NODE))
+	if (!ours || i->bad || !s->count || s->count > STORM_NODES_MAX)
 		return false;
 	s->cpus = calloc(s->count, sizeof(*s->cpus));
 	s->nodes = calloc(s->count, sizeof(*s->nodes));

@@ -13,7 +13,7 @@
 #include "src/libstorm/wire/wire.h"
 
 /* Client, head and launchers must have the same. */
-#define RUN_VERSION 3
+#define RUN_VERSION 4
 #define RUN_FRAME_HEADER 5
 #define RUN_FRAME_MAX (4u << 20) /* bytes of a body */
 #define RUN_LIMITS 16		 /* resource limits, RLIMIT_CPU and on */
@@ -22,6 +22,7 @@
 #define RUN_SECRET 16		 /* bytes that a launcher's credential hides */
 #define RUN_KEY 16 /* bytes that each message in the domain begins with */
 #define RUN_PAST_RANGES 32 /* of a run_start's `past` */
+#define RUN_HEAD_NODE 0	   /* the head is a child of its launcher */
 
 enum run_kind {
 	/* a connection's first one, to the head: it begins with RUN_VERSION */
@@ -69,6 +70,9 @@ enum run_kind {
 	RUN_ANSWER = 23,
 	/* head -> client, before QUEUED: text, the run that has the CPUs */
 	RUN_PARENT = 24,
+	/* by TCP: head -> keeper, a connection's first one: u32 RUN_VERSION, a
+	 * credential (call.h); ANSWER comes back, and then both send records */
+	RUN_CALL = 25,
 	/* client -> head -> launcher, by TCP: u32 rank, or RUN_ALL_RANKS; bytes of its
 	 * input, none: its end (run_pieces.h) */
 	RUN_INPUT = 30,
@@ -172,7 +176,6 @@ void run_start_free(struct run_start *s);
 /* The launchers' step, as the keeper tells it to the head. */
 struct run_step {
 	uint32_t job, count;
-	uint32_t local; /* node of the head's host, or STORM_NO_NODE */
 	uint8_t key[RUN_KEY];
 	uint32_t *cpus;		  /* of each node */
 	struct storm_node *nodes; /* by SLURM_PROCID of the launchers */

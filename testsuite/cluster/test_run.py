@@ -72,7 +72,7 @@ storm run -N4 true; echo next $?
 
 @pytest.mark.every_release
 def test_salloc(lab):
-    """The head is on the login host then, and all output comes to it."""
+    """All output comes to the login host, which is none of the job's: test_run_login.py."""
     done = lab.run(["salloc", "-Q", f"-N{NODES}", "sh", "-c",
                     "storm run -N4 hostname; echo $?; storm run -N4 true; echo $?"])
     assert done.code == 0, str(done)
@@ -556,7 +556,7 @@ child, parent = socket.socketpair()
 assert child.fileno() == 3
 head = subprocess.Popen([program, "--head", "/tmp/attack.sock", "3"], pass_fds=[3])
 keeper = connect("/tmp/attack.new")
-keeper.sendall(frame(3, struct.pack(">III", int(version), int(job), 2**32 - 1) + bytes(16)
+keeper.sendall(frame(3, struct.pack(">II", int(version), int(job)) + bytes(16)
     + struct.pack(">II", 1, 1) + text(name) + bytes(10) + bytes([255, 255])
     + socket.inet_aton(socket.gethostbyname(name)) + struct.pack(">H", int(port))))
 print(keeper.recv(1000), flush=True)

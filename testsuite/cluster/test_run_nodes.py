@@ -9,7 +9,8 @@ import pytest
 
 from harness import until
 from run_lab import (batch, begin, end_run, ended, files, lab,  # noqa: F401
-                     listens, name_is_taken, said, the_head, the_launcher)
+                     listens, name_is_taken, said, the_head, the_launcher,
+                     VERSION)
 
 pytestmark = pytest.mark.storm_only
 
@@ -166,7 +167,7 @@ def test_other_user_on_a_node(lab):
                          f"/tmp/storm-20001/{path}"], host="n2", user="other", cwd="/")
     assert "PermissionError" in tried.stderr, tried.stderr
     port, = listens(the_head(lab))
-    tried = lab.lab.run(["python3", "-c", KEYLESS, str(port)], host="n4", user="other",
+    tried = lab.lab.run(["python3", "-c", KEYLESS, str(port), VERSION], host="n4", user="other",
                         cwd="/")
     assert tried.stdout.split() == ["closed", "closed", "closed"], \
         tried.stdout + tried.stderr
@@ -177,9 +178,10 @@ def test_other_user_on_a_node(lab):
     assert re.search("^inner 143$", one.log(), re.M), one.log()
 
 
-#: argv: the head's port. A door of n3 without the key, one of another version, and one
+#: argv: the head's port, the version. A door of n3 without the key, one of another version, and one
 #: that sends records at once
 KEYLESS = """import socket, struct, sys
+version = int(sys.argv[2])
 def tried(version, more=b"", then=b""):
     s = socket.create_connection(("n1", int(sys.argv[1])))
     body = struct.pack(">II", version, 2) + bytes(16) + more
@@ -201,9 +203,9 @@ def tried(version, more=b"", then=b""):
         return "open"
     return "closed"
 text = struct.pack(">IB", 0, 1)
-print(tried(2, then=struct.pack(">I", len(text)) + text + bytes(16)))
+print(tried(version, then=struct.pack(">I", len(text)) + text + bytes(16)))
 print(tried(1))
-print(tried(2, more=bytes(40)))
+print(tried(version, more=bytes(40)))
 """
 
 
