@@ -4,15 +4,19 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "each_command.h"
 #include "each_options.h"
 #include "each_resume.h"
+#include "each_run.h"
 #include "each_source.h"
+#include "puller.h"
 
 /* CPUs of this host that this process may use. */
 static uint32_t each_cpus_here(void)
@@ -91,15 +95,30 @@ static int each_dry_run(struct each_options *o)
 	return fine ? 0 : EACH_FAILED;
 }
 
+/* No descriptor of its own must take the place of one that is closed. */
+static void each_fill_standard(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct each_options o;
-	int status = each_parse(argc, argv, &o);
+	int status;
 
+	if (argc == 2 && !strcmp(argv[1], EACH_PULLER))
+		return puller_serve();
+	each_fill_standard();
+	status = each_parse(argc, argv, &o);
 	if (status != EACH_GOES_ON)
 		return status;
 	if (o.dry_run)
 		return each_dry_run(&o);
-	each_say("tasks cannot be run yet: --dry-run prints the commands");
-	return EACH_FAILED;
+	return each_run(&o);
 }

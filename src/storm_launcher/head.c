@@ -97,7 +97,8 @@ static void head_end_runs(void)
 		struct conn *c = run->client;
 		uint8_t status = (uint8_t) run_status(run);
 
-		if (run->kill_bad && run->rank)
+		/* what a puller that was killed has begun is to end, too */
+		if ((run->kill_bad || run->keep) && run->rank)
 			head_cast_sweep(run);
 		if (c && conn_is_open(c)) {
 			run_tell(run, &c->what, head_node_name, head_say_line,

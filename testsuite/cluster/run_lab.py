@@ -19,8 +19,8 @@ ENDED = "^storm run: error: the launchers(' step has ended with its srun, and al
     "with it| have ended, and all tasks with them)$"
 CPUS = 2        # of each node, that a job here has
 #: A busy machine can make any run say it
-WAITS = re.compile(r"^storm run: waits for .*\n", re.M)
-STARTED = re.compile(r"^storm run: started launchers on (\d+) nodes in \d+ ms; "
+WAITS = re.compile(r"^storm (?:run|each): waits for .*\n", re.M)
+STARTED = re.compile(r"^storm (?:run|each): started launchers on (\d+) nodes in \d+ ms; "
                      r"later runs find them there$", re.M)
 
 

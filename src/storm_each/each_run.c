@@ -1,0 +1,671 @@
+/*
+ * each_run.c - see each_run.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "each_command.h"
+#include "each_head.h"
+#include "each_job.h"
+#include "each_joblog.h"
+#include "each_resume.h"
+#include "each_run.h"
+#include "each_source.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
+#include "src/storm_run/run_say.h"
+
+#define EACH_CRASHES 3 /* pullers that a task may take down */
+#define EACH_NAME 256
+#define EACH_SLOTS_MAX 4096 /* of a puller */
+
+static struct {
+	const struct each_options *o;
+	struct each_tasks tasks;
+	char (*node)[EACH_NAME];	/* of pullers */
+	struct each_job *first, **last; /* not printed yet, by number */
+	struct each_halt halt;
+	enum each_verdict verdict;
+	bool killed;	 /* pullers were told */
+	bool closed;	 /* they were told that no more comes */
+	bool broken;	 /* it was said why: the exit status is EACH_FAILED */
+	uint64_t next;	 /* storm_now(): not before it, with --delay */
+	uint32_t bases;	 /* slot numbers that are given */
+	uint32_t cpus;	 /* of all pullers that came */
+	uint32_t narrow; /* nodes with too few CPUs for a task */
+	int signals, feed, joblog;
+	int signal; /* that has ended it, or 0 */
+} each = { .last = &each.first, .joblog = -1 };
+
+static struct each_job *each_job_of(struct each_task *task)
+{
+	return task ? task->what : NULL;
+}
+
+static void each_stop(enum each_verdict verdict)
+{
+	each.verdict = storm_max(each.verdict, verdict);
+}
+
+/* ----------------------------------------------------------------- a task's end --- */
+
+/* Make all directories of a path.  False: it was said why. */
+static bool each_make_dirs(const char *dir)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s", dir);
+	for (char *at = path + 1;; at++) {
+		char was = *at;
+
+		if (was && was != '/')
+			continue;
+		*at = '\0';
+		if (mkdir(path, 0777) && errno != EEXIST) {
+			each_say("error: %s: %s", path, strerror(errno));
+			return false;
+		}
+		if (!was)
+			return true;
+		*at = '/';
+	}
+}
+
+static void each_save(const struct each_job *j)
+{
+	const struct each_kept seq = { .len = 0 };
+	char text[24];
+	struct each_kept number = seq;
+
+	if (!j->results)
+		return;
+	snprintf(text, sizeof(text), "%llu", (unsigned long long) j->task.seq);
+	number.memory = (struct pull_bytes) { .buf = (uint8_t *) text,
+					      .have = strlen(text) };
+	if (!each_make_dirs(j->results) ||
+	    !each_output_save(&j->kept[0], j->results, "stdout") ||
+	    !each_output_save(&j->kept[1], j->results, "stderr") ||
+	    !each_output_save(&number, j->results, "seq"))
+		each.broken = true;
+}
+
+static void each_print_job(struct each_job *j)
+{
+	if (each.o->verbose) {
+		char *text = each_with_slot(j->text, j->len, j->slot);
+
+		if (text) {
+			each_output_write(STDOUT_FILENO, text, strlen(text));
+			each_output_write(STDOUT_FILENO, "\n", 1);
+		}
+		free(text);
+	}
+	each_output_end(&j->kept[0], STDOUT_FILENO, j->tag);
+	each_output_end(&j->kept[1], STDERR_FILENO, j->tag);
+}
+
+/* With -k those that wait for it, too. */
+static void each_print_done(struct each_job *done)
+{
+	struct each_job **at = &each.first, *j;
+
+	done->done = true;
+	if (!each.o->keep_order)
+		while (*at != done)
+			at = &(*at)->next;
+	while ((j = *at) && j->done) {
+		*at = j->next;
+		if (!j->next)
+			each.last = at;
+		each_print_job(j);
+		each_save(j);
+		each_job_free(j);
+		if (!each.o->keep_order)
+			return;
+	}
+}
+
+static void each_log(const struct each_job *j, const struct pull_end *e,
+		     const char *host)
+{
+	char *text, *line;
+	size_t len;
+
+	if (each.joblog < 0)
+		return;
+	text = each_with_slot(j->text, j->len, j->slot);
+	line = text ? each_joblog_line(
+			      &(struct each_joblog_entry) {
+				      .seq = j->task.seq,
+				      .host = host,
+				      .start_us = e->start_us,
+				      .time_us = e->time_us,
+				      .received =
+					      j->kept[0].len + j->kept[1].len,
+				      .exitval = e->killed ? -1 : e->status,
+				      .signal = e->killed ? 15 : e->signal,
+				      .command = text,
+			      },
+			      &len) :
+		      NULL;
+	if (!line || write(each.joblog, line, len) != (ssize_t) len) {
+		each_say("error: %s: %s", each.o->joblog,
+			 strerror(line ? errno : ENOMEM));
+		each.broken = true;
+		each_stop(EACH_SOON);
+	}
+	free(line);
+	free(text);
+}
+
+/* It has ended for good. */
+static void each_over(struct each_job *j, const struct pull_end *e,
+		      const char *host)
+{
+	each_log(j, e, host);
+	/* those that end because of the rule are no part of it */
+	if (!e->killed || e->late)
+		each_stop(each_halt_ended(&each.halt,
+					  e->killed ? 255 : e->status,
+					  e->killed ? 0 : e->signal));
+	each_print_done(j);
+}
+
+static void each_ended(struct each_puller *p, uint32_t rank,
+		       const struct pull_end *e)
+{
+	struct each_job *j =
+		each_job_of(each_tasks_ended(p, e->seq, e->time_us));
+
+	if (!j)
+		return;
+	if ((e->status || e->signal || e->killed) &&
+	    each.verdict == EACH_GO_ON &&
+	    each_tasks_retry(&each.tasks, &j->task)) {
+		each_kept_fini(&j->kept[0]);
+		each_kept_fini(&j->kept[1]);
+		return;
+	}
+	if (e->late)
+		each_say("task %llu: ended by --timeout",
+			 (unsigned long long) e->seq);
+	each_over(j, e, each.node[rank]);
+}
+
+/* ------------------------------------------------------------------- pullers --- */
+
+/* Tasks that a node may run at once: one for each of its CPUs, or with more of -j its
+ * share of them.  How many run in all is each_limit(). */
+static uint32_t each_puller_slots(uint32_t cpus)
+{
+	const char *text = getenv("SLURM_JOB_NUM_NODES");
+	uint32_t nodes = text ? (uint32_t) strtoul(text, NULL, 10) : 1;
+	uint32_t slots = cpus / each.o->cpus, share = 0;
+
+	if (each.o->jobs.kind == EACH_COUNT && nodes)
+		share = (each.o->jobs.number + nodes - 1) / nodes;
+	else if (each.o->jobs.kind == EACH_PERCENT)
+		share = each_slots(each.o, cpus);
+	return storm_min(storm_max(slots, share), (uint32_t) EACH_SLOTS_MAX);
+}
+
+static void each_hello(uint32_t rank, struct storm_in *in)
+{
+	uint32_t cpus = storm_get32(in);
+	bool fits = each.o->cpus <= cpus;
+	struct pull_setup setup = {
+		.slots = fits ? each_puller_slots(cpus) : 1,
+		.base = each.bases,
+		.client = (uint32_t) getpid(),
+		.timeout_us = each.o->timeout_us,
+	};
+	uint32_t before = each.tasks.pullers;
+	struct pull_bytes *to = each_head_to(rank);
+
+	if (!to || !each_tasks_join(&each.tasks, rank, fits ? setup.slots : 0))
+		return;
+	if (each.tasks.pullers > before)
+		each.node = reallocarray(each.node, each.tasks.pullers,
+					 sizeof(*each.node));
+	if (!each.node) {
+		each_say("no memory");
+		exit(EACH_FAILED);
+	}
+	snprintf(each.node[rank], sizeof(each.node[rank]), "%.*s",
+		 (int) (in->end - in->p), (const char *) in->p);
+	each.bases += fits ? setup.slots : 0;
+	each.cpus += fits ? cpus : 0;
+	each.narrow += !fits;
+	pull_setup_put(to, &setup);
+	if (each.closed)
+		each_head_end(rank);
+}
+
+static void each_begun(struct each_puller *p, struct storm_in *in)
+{
+	struct each_job *j = each_job_of(each_tasks_begun(p, storm_get64(in)));
+
+	if (j)
+		j->slot = storm_get32(in);
+}
+
+static void each_written(struct each_puller *p, struct storm_in *in)
+{
+	uint64_t seq = storm_get64(in);
+	uint8_t fd = storm_get8(in);
+	struct each_task *task = p->has.first;
+	struct each_job *j;
+
+	while (task && task->seq != seq)
+		task = task->next;
+	j = each_job_of(task);
+	if (j && !in->bad && (fd == 1 || fd == 2))
+		each_output_add(&j->kept[fd - 1], fd, j->tag, in->p,
+				(size_t) (in->end - in->p));
+}
+
+static void each_frame(uint32_t rank, enum pull_kind kind, struct storm_in *in)
+{
+	struct each_puller *p =
+		rank < each.tasks.pullers ? &each.tasks.puller[rank] : NULL;
+	struct pull_end end;
+
+	if (kind == PULL_HELLO)
+		each_hello(rank, in);
+	else if (!p || !p->there)
+		return;
+	else if (kind == PULL_BEGUN)
+		each_begun(p, in);
+	else if (kind == PULL_BACK)
+		each_tasks_back(&each.tasks, p, storm_get64(in));
+	else if (kind == PULL_OUTPUT)
+		each_written(p, in);
+	else if (kind == PULL_ENDED && pull_end_get(in, &end))
+		each_ended(p, rank, &end);
+}
+
+static void each_words(const uint8_t *buf, size_t len)
+{
+	each_output_write(STDERR_FILENO, buf, len);
+}
+
+static void each_lost_say(uint64_t seq, enum each_fate fate, const char *host)
+{
+	if (fate == EACH_WAS_BEGUN)
+		each_say(
+			"task %llu was begun on %s, which is lost; it begins again",
+			(unsigned long long) seq, host);
+	else
+		each_say(
+			"task %llu may have begun on %s, which is lost; it begins again",
+			(unsigned long long) seq, host);
+}
+
+/* What it has begun is begun again elsewhere: it may have done something already. */
+static void each_lost(struct each_job *j, enum each_fate fate, const char *host)
+{
+	const struct pull_end end = { .seq = j->task.seq, .status = 255 };
+
+	each_kept_fini(&j->kept[0]);
+	each_kept_fini(&j->kept[1]);
+	if (!each_tasks_survives(&each.tasks, &j->task)) {
+		each_say(
+			"error: task %llu is given up: %u times what runs tasks was lost with it, on %s last",
+			(unsigned long long) j->task.seq, j->task.deaths, host);
+		each_over(j, &end, host);
+	} else if (fate != EACH_NOT_BEGUN && each.verdict == EACH_GO_ON) {
+		each_lost_say(j->task.seq, fate, host);
+	}
+}
+
+static void each_gone(uint32_t rank, uint32_t code)
+{
+	struct each_puller *p =
+		rank < each.tasks.pullers ? &each.tasks.puller[rank] : NULL;
+	struct each_task *task;
+	enum each_fate fate;
+
+	(void) code;
+	if (!p || !p->there)
+		return;
+	while ((task = each_tasks_lose(p, &fate)))
+		each_lost(each_job_of(task), fate, each.node[rank]);
+}
+
+/* ------------------------------------------------------------------ giving work --- */
+
+static void each_send_task(struct each_puller *p, struct each_job *j)
+{
+	uint32_t rank = (uint32_t) (p - each.tasks.puller);
+	size_t dir = j->dir ? strlen(j->dir) : 0;
+	struct pull_bytes *to = each_head_to(rank);
+	struct storm_out o = pull_frame(to, PULL_TASK, 8 + 4 + dir + j->len);
+
+	storm_put64(&o, j->task.seq);
+	storm_put32(&o, (uint32_t) dir);
+	storm_put(&o, j->dir, dir);
+	storm_put(&o, j->text, j->len);
+	each_tasks_give(p, &j->task);
+	if (each.o->delay_us)
+		each.next = storm_now() + each.o->delay_us * 1000;
+}
+
+static struct each_job *each_next(void)
+{
+	struct each_task *task = each_tasks_again(&each.tasks);
+	struct each_job *j = task ? each_job_of(task) : each_jobs_next();
+
+	if (!j || task)
+		return j;
+	j->task.what = j;
+	*each.last = j;
+	each.last = &j->next;
+	return j;
+}
+
+/* Take back what waits at a busy puller, or at all of them. */
+static void each_recall(bool all)
+{
+	struct each_puller *p;
+	uint32_t n;
+
+	while ((p = each_tasks_recall(&each.tasks, all, &n))) {
+		struct pull_bytes *to =
+			each_head_to((uint32_t) (p - each.tasks.puller));
+		struct storm_out o = pull_frame(to, PULL_RECALL, 4);
+
+		storm_put32(&o, n);
+		if (!all)
+			return;
+	}
+}
+
+/* With -j, or a delay, no task is given ahead of need. */
+static bool each_is_bare(void)
+{
+	return each.o->delay_us || each.o->jobs.kind != EACH_ALL_CPUS;
+}
+
+/* Tasks that may be under way in all. */
+static uint64_t each_limit(void)
+{
+	return each.o->jobs.kind == EACH_ALL_CPUS ?
+		       UINT64_MAX :
+		       each_slots(each.o, each.cpus);
+}
+
+static void each_give(void)
+{
+	const bool bare = each_is_bare();
+	struct each_puller *p;
+	struct each_job *j;
+
+	while (each.verdict == EACH_GO_ON && storm_now() >= each.next &&
+	       each_tasks_under_way(&each.tasks) < each_limit() &&
+	       (p = each_tasks_wants(&each.tasks, bare))) {
+		j = each_next();
+		if (!j) {
+			each_recall(false);
+			return;
+		}
+		each_send_task(p, j);
+	}
+}
+
+static void each_tell_all(enum pull_kind kind)
+{
+	for (uint32_t k = 0; k < each.tasks.pullers; k++)
+		if (each.tasks.puller[k].there)
+			pull_frame(each_head_to(k), kind, 0);
+}
+
+static void each_end_pullers(void)
+{
+	each.closed = true;
+	for (uint32_t k = 0; k < each.tasks.pullers; k++)
+		each_head_end(k);
+}
+
+/* What holds now: begin tasks, or end them, or all. */
+static void each_act(void)
+{
+	bool bad, over = each_jobs_over(&bad);
+
+	if (bad && over && !each.broken) {
+		each.broken = true;
+		each_stop(EACH_SOON);
+	}
+	each_give();
+	if (each.verdict != EACH_GO_ON)
+		each_recall(true);
+	if (each.verdict == EACH_NOW && !each.killed) {
+		each.killed = true;
+		each_tell_all(PULL_KILL);
+	}
+	if (!each.closed && !each_tasks_under_way(&each.tasks) &&
+	    (each.verdict != EACH_GO_ON || (over && !each.tasks.again.first)))
+		each_end_pullers();
+	each_head_send();
+}
+
+/* --------------------------------------------------------------------- signals --- */
+
+/* HUP starts no more, INT the first time likewise; others end what runs. */
+static void each_signal(void)
+{
+	struct signalfd_siginfo si;
+	int sig;
+
+	if (read(each.signals, &si, sizeof(si)) != sizeof(si))
+		return;
+	sig = (int) si.ssi_signo;
+	if (sig == SIGTERM || each.signal == SIGINT) {
+		each_stop(EACH_NOW);
+	} else if (each.verdict == EACH_GO_ON) {
+		each_say("no more tasks begin; %llu run on%s",
+			 (unsigned long long) each_tasks_under_way(&each.tasks),
+			 sig == SIGINT ? ", ^C again ends them" : "");
+		each_stop(EACH_SOON);
+	}
+	each.signal = sig == SIGHUP && each.signal ? each.signal : sig;
+}
+
+/* A reader does not read: its writer is told so. */
+static bool each_signal_stops(void)
+{
+	each_signal();
+	if (each.verdict == EACH_NOW && !each.killed) {
+		each.killed = true;
+		each_tell_all(PULL_KILL);
+		each_head_send();
+	}
+	return each.verdict == EACH_NOW;
+}
+
+static bool each_catch(void)
+{
+	static const int all[] = { SIGINT, SIGTERM, SIGHUP };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t k = 0; k < sizeof(all) / sizeof(*all); k++) {
+		struct sigaction now;
+
+		/* nohup, or the background of a shell without job control */
+		if (!sigaction(all[k], NULL, &now) && now.sa_handler != SIG_IGN)
+			sigaddset(&set, all[k]);
+	}
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	each.signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	return each.signals >= 0;
+}
+
+/* -------------------------------------------------------------------- the loop --- */
+
+static int each_timeout(void)
+{
+	int wait = each_head_timeout();
+	uint64_t now;
+
+	if (!each.o->delay_us || each.verdict != EACH_GO_ON ||
+	    (now = storm_now()) >= each.next)
+		return wait;
+	now = (each.next - now) / STORM_MS + 1;
+	return wait < 0 ? (int) now : (int) storm_min((uint64_t) wait, now);
+}
+
+static int each_loop(void)
+{
+	int status;
+
+	for (;;) {
+		struct pollfd p[] = {
+			{ each_head_fd(), POLLIN, 0 },
+			{ each.signals, POLLIN, 0 },
+			{ each.feed, POLLIN, 0 },
+		};
+
+		each_act();
+		if (each_head_waits())
+			p[0].events |= POLLOUT;
+		/* full pullers are not to be fed */
+		if (each_tasks_under_way(&each.tasks) >= each_limit() ||
+		    !each_tasks_wants(&each.tasks, each_is_bare()))
+			p[2].fd = -1;
+		if (poll(p, 3, each_timeout()) < 0)
+			continue;
+		each_head_patience();
+		if (p[1].revents)
+			each_signal();
+		if ((p[0].revents & ~POLLOUT) && !each_head_hear(&status))
+			return status;
+	}
+}
+
+/* The run of pullers is over: are all tasks? */
+static int each_status(int run)
+{
+	bool bad, over = each_jobs_over(&bad) && !each.first;
+
+	if (each.signal == SIGINT || each.signal == SIGTERM)
+		return 128 + each.signal;
+	if (!each.closed && run != EACH_FAILED && each.bases)
+		each_say("error: no node is left to run tasks");
+	else if (!each.closed && each.narrow)
+		each_say("error: no node has %u CPUs for a task", each.o->cpus);
+	if (each.broken || each_output_lost() || !each.closed ||
+	    (!over && each.verdict == EACH_GO_ON))
+		return EACH_FAILED;
+	return each_halt_exit(&each.halt);
+}
+
+/* ------------------------------------------------------------------- the begin --- */
+
+/* What is whole of an old log stays. */
+static bool each_cut_log(const struct each_resume *resume)
+{
+	const struct each_options *o = each.o;
+	bool adds = o->joblog_appends || resume;
+	struct stat st;
+
+	each.joblog = open(o->joblog,
+			   O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC |
+				   (adds ? 0 : O_TRUNC),
+			   0666);
+	if (each.joblog < 0 || fstat(each.joblog, &st))
+		return false;
+	if (resume && S_ISREG(st.st_mode) &&
+	    ftruncate(each.joblog, (off_t) each_resume_end(resume)))
+		return false;
+	if (resume ? each_resume_end(resume) > 0 : st.st_size > 0)
+		return true;
+	return write(each.joblog, each_joblog_header,
+		     strlen(each_joblog_header)) > 0;
+}
+
+static bool each_open_log(const struct each_resume *resume)
+{
+	if (!each.o->joblog || each_cut_log(resume))
+		return true;
+	each_say("%s: %s", each.o->joblog, strerror(errno));
+	return false;
+}
+
+/* CPUs of the job, by what Slurm says of this node. */
+static uint32_t each_guess(void)
+{
+	const char *cpus = getenv("SLURM_CPUS_ON_NODE");
+	const char *nodes = getenv("SLURM_JOB_NUM_NODES");
+	long n = cpus ? atol(cpus) : 0, m = nodes ? atol(nodes) : 0;
+
+	return n > 0 && n < 65536 && m > 0 && m < 65536 ? (uint32_t) (n * m) :
+							  1;
+}
+
+static bool each_open(struct each_options *o)
+{
+	struct each_resume *resume = NULL;
+	struct each_sources *sources;
+	int64_t total = 0;
+
+	o->slots = each_slots(o, each_guess());
+	sources = each_sources_open(o);
+	if (!sources)
+		return false;
+	if (o->halt.percent)
+		total = each_sources_count(sources);
+	if (total < 0)
+		return false;
+	each_halt_init(&each.halt, &o->halt, (uint64_t) total);
+	if (o->resume || o->resume_failed) {
+		resume = each_resume_read(o->joblog, o->resume_failed);
+		if (!resume)
+			return false;
+	}
+	if (!each_open_log(resume) || !each_catch())
+		return false;
+	each.feed = each_jobs_open(o, sources, resume);
+	return each.feed >= 0;
+}
+
+/* What --dry-run knows and this does not. */
+static bool each_refuses(const struct each_options *o)
+{
+	if (o->bar || o->eta || o->progress)
+		each_say(
+			"--bar, --eta and --progress are not there yet: leave them out");
+	else if (o->results && o->group != EACH_GROUPED)
+		each_say(
+			"--results keeps the output of whole tasks: leave --ungroup and --line-buffer out");
+	else
+		return false;
+	return true;
+}
+
+int each_run(struct each_options *o)
+{
+	static const struct each_heard heard = { each_frame, each_words,
+						 each_gone };
+
+	run_say_as("storm each");
+	each.o = o;
+	each.tasks.retries = o->retries;
+	each.tasks.crash_limit = EACH_CRASHES;
+	if (each_refuses(o) || !each_open(o))
+		return EACH_FAILED;
+	each_output_init(o, each.signals, each_signal_stops);
+	if (!each_head_open(&heard))
+		return EACH_FAILED;
+	return each_status(each_loop());
+}

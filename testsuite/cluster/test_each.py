@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""storm each: many tasks over all CPUs of a job. What commands it makes, testsuite/unit's
+each_as_parallel holds against GNU parallel; here they run, on 4 nodes of 2 CPUs."""
+import os
+import re
+import signal
+
+import pytest
+
+from harness import until
+from run_lab import (NODES, STARTED, WAITS, batch, begin, end_run, lab,  # noqa: F401
+                     printed, processes, said)
+
+pytestmark = pytest.mark.storm_only
+
+
+@pytest.mark.every_release
+def test_all_once(lab):
+    """Each of 2,000 tasks runs once, on all nodes, with its number and its slot."""
+    out = batch(lab, """
+seq 2000 | storm each --joblog jobs 'echo {} $PARALLEL_SEQ $SLURMD_NODENAME {%}' >out
+echo code $?
+sort -n out | awk '$1 != NR || $2 != NR || $4 < 1 || $4 > 8 { bad++ }
+  { on[$3]++ } END { print NR, bad + 0, length(on) }'
+wc -l <jobs
+awk 'NR > 1 && ($7 || $8) { bad++ } END { print bad + 0 }' jobs
+cut -f2 jobs | sort -u | tr '\\n' ' '
+""")
+    assert out == ["code 0", "2000 0 4", "2001", "0", "Host n1 n2 n3 n4 "], out
+
+
+def test_output(lab):
+    """Grouped by default, in order with -k, tagged; standard error by its own way. Much of
+    it, more than pipes and windows hold, comes whole."""
+    out = batch(lab, r"""
+storm each -k 'echo a{}; sleep 0.0{}; echo b{}' ::: 5 4 3 2 1 0 | tr '\n' ' '; echo
+storm each 'echo a{}; sleep 0.1; echo b{}' ::: 1 2 3 4 5 6 7 8 |
+  awk 'NR % 2 { a = substr($0, 2) } !(NR % 2) && substr($0, 2) != a { bad++ }
+    END { print NR, bad + 0 }'
+storm each -k --tag 'echo x{}; echo y{} >&2' ::: 1 2 2>err; sort err
+storm each 'head -c 3000000 /dev/zero | tr "\0" {}' ::: a b c d | wc -c
+storm each --line-buffer 'for k in 1 2 3; do echo {}$k; done' ::: a b c d | sort | cksum
+printf '%s\n' a1 a2 a3 b1 b2 b3 c1 c2 c3 d1 d2 d3 | cksum
+storm each --results dir 'echo {}; exit 1' ::: u v >/dev/null; echo code $?
+cat dir/1/u/stdout dir/1/v/stdout
+storm each -u yes ::: a b | head -n1
+""")
+    assert out[0] == "a5 b5 a4 b4 a3 b3 a2 b2 a1 b1 a0 b0 ", out
+    assert out[1] == "16 0", out
+    assert out[2:6] == ["1\tx1", "2\tx2", "1\ty1", "2\ty2"], out
+    assert out[6] == "12000000" and out[7] == out[8], out
+    assert out[9:12] == ["code 2", "u", "v"] and out[12] in "ab", out
+
+
+def test_ends(lab):
+    """Exit status, --halt, --retries, --timeout, signals, what cannot be executed, the
+    joblog and --resume-failed."""
+    out = batch(lab, r"""
+storm each 'exit {}' ::: 0 1 2 3; echo three $?
+storm each --halt now,fail=1 'test {} = 1 && exit 7; sleep 600' ::: 1 2 3 4 2>err; echo halt $?
+storm each --retries 3 'echo >>tried.{}; test $(wc -l <tried.{}) = 3' ::: 1 2; echo retries $?
+cat tried.1 tried.2 | wc -l
+storm each --timeout 1 sleep ::: 600 0 2>err; echo timeout $?; grep -c 'task 1: ended by --timeout' err
+storm each --joblog jobs 'test {} != 2 || kill -9 $$' ::: 1 2 3; echo signal $?
+cut -f1,7,8 jobs | sort
+storm each --joblog jobs --resume-failed 'echo again {}' ::: 1 2 3; echo resumed $?
+storm each --joblog jobs --resume 'echo again {}' ::: 1 2 3 4; echo resumed $?
+wc -l <jobs
+storm each no-such-program ::: 1 2>err; echo code $?; cat err
+storm each 'cat; echo end' ::: 1 </dev/null
+storm each --wd /tmp pwd ::: 1
+storm each -j2 'echo >in.{}; ls in.* | wc -l >>most; sleep 0.2; rm in.{}' ::: 1 2 3 4 5 6
+sort -n most | tail -n1
+storm each true </dev/null; echo nothing $?
+""")
+    assert out[:2] == ["three 3", "halt 7"], out
+    assert out[2:4] == ["retries 0", "6"], out
+    assert out[4:6] == ["timeout 1", "1"], out
+    assert out[6] == "signal 1", out
+    assert out[7:11] == ["1\t0\t0", "2\t0\t9", "3\t0\t0", "Seq\tExitval\tSignal"], out
+    assert out[11:13] == ["again 2", "resumed 0"], out
+    assert out[13:16] == ["again 4", "resumed 0", "6"], out
+    assert out[16] == "code 1" and "no-such-program" in out[17], out
+    assert out[18:] == ["end 1", "/tmp", "2", "nothing 0"], out
+
+
+def going(lab, options=""):
+    """storm each whose tasks wait for a file, 12 of them on 8 CPUs."""
+    one = begin(lab, f"""
+env --default-signal=INT storm each {options} 'echo >there.{{}}; until [ -e go ]; do
+  sleep 0.05; done; echo >>done; echo {{}}' ::: $(seq 12) >out 2>err & each=$!
+wait $each; echo code $?; sort -n out | tr '\\n' ' '; echo; cat err
+echo lines $(wc -l <done)
+storm run -N4 true; echo next $?
+""")
+    until(lambda: len(list(one.dir.glob("there.*"))) == 8,
+          lambda: "eight tasks: " + one.log() + (one.dir / "err").read_text())
+    return one
+
+
+def each_pid(lab):
+    pid, = [pid for pid in lab.lab.pids("n1", "storm_each")
+            if b"--pull" not in open(f"/proc/{pid}/cmdline", "rb").read()]
+    return pid
+
+
+def pullers(lab, node):
+    return [pid for pid in lab.lab.pids(node, "storm_each")
+            if b"--pull" in open(f"/proc/{pid}/cmdline", "rb").read()]
+
+
+def test_puller_killed(lab):
+    """Tasks that it had begun begin again elsewhere, each is said, and all of them end. The
+    old ones end with it."""
+    one = going(lab)
+    pid, = pullers(lab, "n3")
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: (one.dir / "err").read_text().count("begins again") == 2,
+          lambda: "two lines: " + (one.dir / "err").read_text())
+    (one.dir / "go").touch()
+    assert one.finish().code == 0, one.log()
+    assert "code 0\n1 2 3 4 5 6 7 8 9 10 11 12 \n" in one.log(), one.log()
+    assert len(re.findall(r"^storm each: task \d+ was begun on n3, which is lost; it "
+                          "begins again$", one.log(), re.M)) == 2, one.log()
+    assert "lines 12\n" in one.log() and "next 0" in one.log(), one.log()
+
+
+def test_launcher_killed(lab):
+    """As if a node were lost: others get its tasks."""
+    one = going(lab)
+    pid, = [pid for pid in lab.lab.pids("n2", "storm_launcher")]
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: (one.dir / "err").read_text().count("begins again") == 2,
+          lambda: "two lines: " + (one.dir / "err").read_text())
+    (one.dir / "go").touch()
+    assert one.finish().code == 0, one.log()
+    assert "code 0\n1 2 3 4 5 6 7 8 9 10 11 12 \n" in one.log(), one.log()
+    assert "next 0" in one.log(), one.log()
+
+
+def test_crash_limit(lab):
+    """A task that takes its puller down three times is given up; all others end."""
+    out = batch(lab, """
+storm each --joblog jobs 'if [ {} = 3 ]; then kill -9 $PPID; sleep 600; fi; echo {}' \
+  ::: 1 2 3 4 5 6 >out 2>err
+echo code $?; sort out | tr '\\n' ' '; echo
+grep -c 'begins again' err; grep 'given up' err; wc -l <jobs; cat err
+""")
+    assert out[:2] == ["code 1", "1 2 4 5 6 "] and int(out[2]) >= 2, "\n".join(out)
+    assert re.match("storm each: error: task 3 is given up: 3 times what runs tasks was "
+                    "lost with it, on n[1-4] last$", out[3]) and out[4] == "7", out
+
+
+@pytest.mark.parametrize("sig, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals(lab, sig, code):
+    """^C starts no more and waits, a second one ends all; so does SIGTERM."""
+    one = going(lab)
+    os.kill(each_pid(lab), sig)
+    if sig == signal.SIGINT:
+        until(lambda: "no more tasks begin; 8 run on, ^C again ends them"
+              in (one.dir / "err").read_text(), "the client to say so")
+        os.kill(each_pid(lab), sig)
+    assert one.finish().code == 0, one.log()
+    assert f"code {code}\n" in one.log() and "next 0" in one.log(), one.log()
+    assert "lines 0" in one.log() or "done: No such file" in one.log(), one.log()
+
+
+def test_interrupted_once(lab):
+    one = going(lab, "--joblog jobs")
+    os.kill(each_pid(lab), signal.SIGINT)
+    until(lambda: "no more tasks begin" in (one.dir / "err").read_text(), "the client to say so")
+    (one.dir / "go").touch()
+    assert one.finish().code == 0, one.log()
+    assert "code 130\n" in one.log() and "lines 8\n" in one.log(), one.log()
+    assert len((one.dir / "jobs").read_text().splitlines()) == 9
+
+
+def test_client_killed(lab):
+    """All of its tasks end, and the next run begins."""
+    one = going(lab)
+    os.kill(each_pid(lab), signal.SIGKILL)
+    assert one.finish().code == 0, one.log()
+    assert "code 137\n" in one.log() and "next 0" in one.log(), one.log()
+    until(lambda: not processes(lab, "sleep") and not any(pullers(lab, n) for n in lab.names),
+          "tasks and pullers to end")
+
+
+def test_many(lab):
+    """100,000 tasks: the client's memory does not grow with them."""
+    out = batch(lab, """
+seq 100000 | /usr/bin/env python3 -c 'import resource, subprocess, sys
+rc = subprocess.call(["storm", "each", ":"], stdin=sys.stdin)
+print(rc, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)'
+""")
+    rc, peak = out[0].split()
+    assert rc == "0" and int(peak) < 60000, out
+
+
+def test_no_job(lab):
+    done = lab.lab.run(["storm", "each", "true", ":::", "1"], host="n1", user="user", cwd="/")
+    assert (done.returncode, done.stderr) == (
+        255, "storm each: not inside a job: use salloc or sbatch first\n"), done

@@ -1,0 +1,261 @@
+/*
+ * test_each_tasks.c - storm each: which puller gets which task, and what becomes of those of
+ * one that is lost; what puller and client tell each other; which commands need no shell.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "src/storm_each/each_tasks.h"
+#include "src/storm_each/pull_direct.h"
+#include "src/storm_each/pull_queue.h"
+#include "src/storm_each/pull_wire.h"
+#include "unit.h"
+
+#define PULLERS 5
+#define TASKS 400
+
+static struct rnd chance;
+
+static uint32_t any(uint32_t n)
+{
+	return below(&chance, n);
+}
+
+/* A game of pullers that begin, end, give back and are lost by chance. */
+static struct game {
+	struct each_tasks t;
+	struct each_task task[TASKS];
+	uint32_t next, ended, given_up;
+	bool over[TASKS];
+} game;
+
+static struct each_puller *some_puller(void)
+{
+	return &game.t.puller[any(PULLERS)];
+}
+
+static struct each_task *nth_of(const struct each_puller *p, uint32_t n)
+{
+	struct each_task *task = p->has.first;
+
+	while (task && n--)
+		task = task->next;
+	return task;
+}
+
+static void is_over(const struct each_task *task)
+{
+	must(!game.over[task->seq]);
+	game.over[task->seq] = true;
+}
+
+static void give_all(void)
+{
+	struct each_puller *p;
+
+	while ((p = each_tasks_wants(&game.t, any(2)))) {
+		struct each_task *task = each_tasks_again(&game.t);
+
+		must(p->there && p->slots);
+		if (!task && game.next == TASKS)
+			return;
+		if (!task) {
+			task = &game.task[game.next];
+			task->seq = game.next++;
+		}
+		each_tasks_give(p, task);
+		must(p->count <= p->slots + EACH_AHEAD_MAX);
+	}
+}
+
+/* The oldest one that waits begins, if a slot is free. */
+static void begin_some(void)
+{
+	struct each_puller *p = some_puller();
+	struct each_task *task = p->has.first;
+
+	while (task && task->begun)
+		task = task->next;
+	if (task && p->begun < p->slots)
+		must(each_tasks_begun(p, task->seq) == task);
+}
+
+static void end_some(void)
+{
+	struct each_puller *p = some_puller();
+	struct each_task *task = nth_of(p, any(8));
+
+	if (!task || !task->begun)
+		return;
+	must(each_tasks_ended(p, task->seq, 1 + any(9000)) == task);
+	must(!each_tasks_ended(p, task->seq, 1));
+	if (any(10) || !each_tasks_retry(&game.t, task)) {
+		is_over(task);
+		game.ended++;
+	}
+	must(task->tries <= game.t.retries);
+}
+
+static void give_back_some(void)
+{
+	uint32_t n;
+	struct each_puller *p = each_tasks_recall(&game.t, !any(4), &n);
+
+	if (!p)
+		return;
+	must(n && p->count - p->begun >= n);
+	for (; n && p->count > p->begun; n--) {
+		struct each_task *task = p->has.last;
+
+		while (task->begun)
+			task = task->prev;
+		must(each_tasks_back(&game.t, p, task->seq) == task);
+	}
+	must(!p->back);
+}
+
+static void lose_one(void)
+{
+	struct each_puller *p = some_puller();
+	uint32_t begun = p->begun, known = 0, maybe = 0;
+	enum each_fate fate;
+	struct each_task *task;
+
+	if (!p->there || any(3) || p == &game.t.puller[0])
+		return;
+	while ((task = each_tasks_lose(p, &fate))) {
+		known += fate == EACH_WAS_BEGUN;
+		maybe += fate == EACH_MAY_HAVE_BEGUN;
+		must(task->deaths <= game.t.crash_limit);
+		if (!each_tasks_survives(&game.t, task)) {
+			is_over(task);
+			game.given_up++;
+		}
+	}
+	must(known == begun && known + maybe <= p->slots);
+	must(!p->count && !p->begun && !p->has.first && !p->there);
+}
+
+START_TEST(test_chance)
+{
+	chance = rnd_of(_i);
+	game = (struct game) { .t = { .retries = 3,
+				      .crash_limit = 1 + any(3) } };
+	for (uint32_t k = 0; k < PULLERS; k++)
+		must(each_tasks_join(&game.t, k, 1 + any(4)));
+	must(!each_tasks_join(&game.t, 2, 1));
+	for (uint32_t n = 0; game.ended + game.given_up < TASKS; n++) {
+		must(n < 1000000);
+		give_all();
+		begin_some();
+		end_some();
+		if (!any(20))
+			give_back_some();
+		if (!any(300))
+			lose_one();
+	}
+	must(!each_tasks_under_way(&game.t) && !game.t.again.first);
+	for (uint32_t k = 0; k < TASKS; k++)
+		must(game.over[k]);
+	each_tasks_fini(&game.t);
+}
+END_TEST
+
+/* Before the first task has ended none is given ahead of need, and with short ones many. */
+START_TEST(test_ahead)
+{
+	struct each_tasks t = { .retries = 1, .crash_limit = 3 };
+	struct each_task task[300] = { 0 };
+	struct each_puller *p;
+	uint32_t n = 0;
+
+	must(each_tasks_join(&t, 0, 2));
+	while ((p = each_tasks_wants(&t, false))) {
+		task[n].seq = n;
+		each_tasks_give(p, &task[n++]);
+	}
+	must(n == 2);
+	must(each_tasks_begun(&t.puller[0], 0));
+	must(each_tasks_ended(&t.puller[0], 0, 500));
+	while ((p = each_tasks_wants(&t, false))) {
+		task[n].seq = n;
+		each_tasks_give(p, &task[n++]);
+	}
+	/* 1 of 2 goes on, and 20 ms of work for two slots are 80 */
+	must(t.puller[0].count == 2 + 2 * EACH_AHEAD_US / 500);
+	must(!each_tasks_wants(&t, true));
+	each_tasks_fini(&t);
+}
+END_TEST
+
+START_TEST(test_direct)
+{
+	static const char *const shells[] = {
+		"a b|c", "a $x",   "echo a", "a 'b'",  "a=1 b",
+		"a;b",	 "a*",	   "~/a",    "a\nb",   "",
+		"   ",	 "exec a", "a {b}",  "a\\b",   "a <b",
+		"a #b",	 "[ a ]",  "a !b",   "test a", "a\xc3\xa4",
+	};
+	char **words = pull_direct(" ./solve  -n 10 a-b_c.d,e:f@g%h+i ");
+
+	must(words && !strcmp(words[0], "./solve") && !strcmp(words[1], "-n") &&
+	     !strcmp(words[2], "10") &&
+	     !strcmp(words[3], "a-b_c.d,e:f@g%h+i") && !words[4]);
+	free(words);
+	for (size_t k = 0; k < sizeof(shells) / sizeof(*shells); k++)
+		ck_assert_msg(!pull_direct(shells[k]), "%s", shells[k]);
+	must(pull_direct_shell("/bin/bash", (char *[]) { "A=1", NULL }));
+	must(!pull_direct_shell("/bin/bash",
+				(char *[]) { "BASH_FUNC_a%%=() {", NULL }));
+	must(!pull_direct_shell("/bin/zsh", (char *[]) { NULL }));
+}
+END_TEST
+
+/* A byte 0 is the slot's number, however long that is. */
+START_TEST(test_slot)
+{
+	struct pull_bytes b = { 0 };
+	struct storm_out o = pull_frame(&b, PULL_TASK, 8 + 4 + 6);
+	struct run_reader r = { 0 };
+	struct pull_queue q = { 0 };
+	struct storm_in body;
+	struct pull_task *t;
+	enum run_kind kind;
+	size_t room;
+
+	storm_put64(&o, 7);
+	storm_put32(&o, 1);
+	storm_put(&o, "/a \0b\0", 6);
+	must(!o.bad);
+	memcpy(run_reader_room(&r, &room), b.buf, b.have);
+	r.have = b.have;
+	must(run_reader_next(&r, &kind, &body) == 1 &&
+	     (enum pull_kind) kind == PULL_TASK);
+	must(pull_queue_add(&q, &body));
+	t = pull_queue_first(&q);
+	must(t && t->seq == 7 && !strcmp(t->dir, "/"));
+	must(!strcmp(pull_task_text(t, 4294967295u),
+		     "a 4294967295b4294967295"));
+	must(!strcmp(pull_task_text(t, 1), "a 1b1"));
+	pull_task_free(t);
+	must(!pull_queue_first(&q) && !pull_queue_last(&q));
+	body = (struct storm_in) { b.buf + RUN_FRAME_HEADER,
+				   b.buf + RUN_FRAME_HEADER + 11, false };
+	must(!pull_queue_add(&q, &body));
+	run_reader_fini(&r);
+	pull_bytes_fini(&b);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("each_tasks");
+	TCase *a = tcase_create("tasks"), *b = tcase_create("puller");
+
+	tcase_add_loop_test(a, test_chance, 0, 60);
+	tcase_add_test(a, test_ahead);
+	tcase_add_test(b, test_direct);
+	tcase_add_test(b, test_slot);
+	suite_add_tcase(s, a);
+	suite_add_tcase(s, b);
+	return unit_main(s);
+}
