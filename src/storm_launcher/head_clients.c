@@ -37,17 +37,14 @@ static const struct user_run *head_parent_of(const struct conn *c)
 static void head_say_parent(struct conn *c)
 {
 	const struct user_run *parent = head_parent_of(c);
-	uint64_t all = 0;
 	char text[100];
 
 	if (!parent || parent->state != RUN_RUNS)
 		return;
-	for (uint32_t k = 0; k < head.step.count; k++)
-		all += head.step.cpus[k];
 	snprintf(text, sizeof(text), "%llu, in which this is, has %llu of %llu",
 		 (unsigned long long) parent->number,
 		 (unsigned long long) run_cpus(&head.runs, parent),
-		 (unsigned long long) all);
+		 (unsigned long long) runs_cpus_all(&head.runs));
 	conn_put_text(c, RUN_PARENT, text);
 }
 

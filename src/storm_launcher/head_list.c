@@ -47,7 +47,7 @@ static void head_list_run(struct conn *to, const struct user_run *run)
 		.age = storm_now() - since,
 		.tasks = run->tasks,
 		.ended = storm_idset_size(&run->done),
-		.cpus = run->cpus,
+		.cpus = run_cpus(&head.runs, run),
 		.nodes = nodes ? nodes : "",
 		.command = command,
 	};
@@ -71,16 +71,11 @@ static void head_list_run(struct conn *to, const struct user_run *run)
 
 void head_list(struct conn *c)
 {
-	uint32_t all = 0, unused = 0;
-	uint8_t cpus[8];
+	uint8_t cpus[16];
 	struct storm_out o = { cpus, cpus + sizeof(cpus), false };
 
-	for (uint32_t k = 0; k < head.step.count; k++) {
-		all += head.runs.cpus[k];
-		unused += head.runs.free[k];
-	}
-	storm_put32(&o, all);
-	storm_put32(&o, unused);
+	storm_put64(&o, runs_cpus_all(&head.runs));
+	storm_put64(&o, runs_cpus_free(&head.runs));
 	c->kind = CONN_WAITS;
 	conn_put(c, RUN_LIST, cpus, sizeof(cpus));
 	for (const struct user_run *run = head.runs.first; run; run = run->next)

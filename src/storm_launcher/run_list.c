@@ -20,8 +20,8 @@ static const char *run_listed_text(struct storm_in *i)
 
 size_t run_listed_len(const struct run_listed *l)
 {
-	return 8 + 1 + 8 + 3 * 4 + strlen(l->nodes) + 1 + strlen(l->command) +
-	       1;
+	return 8 + 1 + 8 + 2 * 4 + 8 + strlen(l->nodes) + 1 +
+	       strlen(l->command) + 1;
 }
 
 void run_listed_put(struct storm_out *o, const struct run_listed *l)
@@ -31,7 +31,7 @@ void run_listed_put(struct storm_out *o, const struct run_listed *l)
 	storm_put64(o, l->age);
 	storm_put32(o, l->tasks);
 	storm_put32(o, l->ended);
-	storm_put32(o, l->cpus);
+	storm_put64(o, l->cpus);
 	storm_put(o, l->nodes, strlen(l->nodes) + 1);
 	storm_put(o, l->command, strlen(l->command) + 1);
 }
@@ -43,7 +43,7 @@ bool run_listed_get(struct storm_in *i, struct run_listed *l)
 	l->age = storm_get64(i);
 	l->tasks = storm_get32(i);
 	l->ended = storm_get32(i);
-	l->cpus = storm_get32(i);
+	l->cpus = storm_get64(i);
 	l->nodes = run_listed_text(i);
 	l->command = run_listed_text(i);
 	return storm_in_done(i) && l->state <= RUN_LIST_ENDS;

@@ -19,7 +19,7 @@ struct run_listed {
 	enum run_list_state state;
 	uint64_t age; /* ns since it came; since it began, if it has */
 	uint32_t tasks, ended;
-	uint32_t cpus;	     /* of each task */
+	uint64_t cpus;	     /* that it has, or waits for */
 	const char *nodes;   /* a list of names; "" before it has some */
 	const char *command; /* of a user: any bytes but 0 */
 };

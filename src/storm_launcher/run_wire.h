@@ -93,8 +93,8 @@ enum run_kind {
 	/* head -> launchers, in the domain: u64 run, which is over: what its tasks have
 	 * started and left behind is to end */
 	RUN_SWEEP = 50,
-	/* client, a connection's first one.  The head's answer: LIST with u32 CPUs and
-	 * u32 of them that are free, LISTED with a struct run_listed for each run, END */
+	/* client, a connection's first one.  The head's answer: LIST with u64 CPUs and
+	 * u64 of them that are free, LISTED with a struct run_listed for each run, END */
 	RUN_LIST = 60,
 	RUN_LISTED = 61
 };

@@ -118,11 +118,33 @@ uint32_t run_cpus_on(const struct runs *r, const struct user_run *run,
 			    (run->rank[nth + 1] - run->rank[nth]) * run->cpus;
 }
 
+uint64_t runs_cpus_all(const struct runs *r)
+{
+	uint64_t n = 0;
+
+	for (uint32_t k = 0; k < r->nodes; k++)
+		n += r->cpus[k];
+	return n;
+}
+
+uint64_t runs_cpus_free(const struct runs *r)
+{
+	uint64_t n = 0;
+
+	for (uint32_t k = 0; k < r->nodes; k++)
+		n += r->free[k];
+	return n;
+}
+
 uint64_t run_cpus(const struct runs *r, const struct user_run *run)
 {
 	uint32_t nth = 0;
 	uint64_t n = 0;
 
+	/* one of whole nodes does not know yet which it gets */
+	if (!run->rank)
+		return run->whole ? runs_cpus_all(r) :
+				    (uint64_t) run->tasks * run->cpus;
 	for (uint32_t k = 0; k < run->nodes.count; k++)
 		for (uint32_t i = run->nodes.r[k].first;
 		     i <= run->nodes.r[k].last; i++)
@@ -140,12 +162,17 @@ static void runs_give_node(struct runs *r, struct user_run *run, uint32_t node,
 		r->free[node] += run_cpus_on(r, run, node, nth);
 }
 
-static bool runs_node_done(const struct user_run *run, uint32_t nth)
+bool run_ranks_done(const struct user_run *run, uint32_t first, uint32_t last)
 {
-	struct storm_range ranks = { run->rank[nth], run->rank[nth + 1] - 1 };
-	const struct storm_idset s = { &ranks, 1, 1 };
+	struct storm_range r = { first, last };
+	const struct storm_idset s = { &r, 1, 1 };
 
 	return storm_idset_covers(&run->done, &s);
+}
+
+bool runs_node_done(const struct user_run *run, uint32_t nth)
+{
+	return run_ranks_done(run, run->rank[nth], run->rank[nth + 1] - 1);
 }
 
 /* Give back the CPUs of each node on which all of its tasks have ended. */

@@ -127,7 +127,10 @@ struct user_run *runs_over(const struct runs *r);
 struct user_run *runs_to_kill(const struct runs *r);
 struct user_run *runs_find(const struct runs *r, uint64_t number);
 bool runs_any(const struct runs *r);
-/* How many CPUs has one that has begun? */
+/* CPUs of all nodes, and those that no run has. */
+uint64_t runs_cpus_all(const struct runs *r);
+uint64_t runs_cpus_free(const struct runs *r);
+/* How many CPUs has it; or does it wait for, at most? */
 uint64_t run_cpus(const struct runs *r, const struct user_run *run);
 /* Free one that is over. */
 void runs_drop(struct runs *r, struct user_run *run);

@@ -146,15 +146,6 @@ static void runs_take(struct runs *r, const struct user_run *run)
 			r->free[n] -= run_cpus_on(r, run, n, nth++);
 }
 
-static uint64_t runs_cpus_all(const struct runs *r)
-{
-	uint64_t n = 0;
-
-	for (uint32_t k = 0; k < r->nodes; k++)
-		n += r->cpus[k];
-	return n;
-}
-
 /* Why the job can never have it. */
 static void runs_say_never(const struct runs *r, const struct user_run *run,
 			   char *why, size_t size)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "run_pieces.h"
-#include "runs.h"
+#include "runs_private.h"
 #include "src/libstorm/base/idset.h"
 
 bool run_lends(const struct run_start *s, const struct run_what *w)
@@ -42,14 +42,6 @@ struct run_feed *run_feed_of(const struct user_run *run, uint32_t rank)
 	return run->feeds && rank == run->input_rank ? run->feed : NULL;
 }
 
-bool run_ranks_done(const struct user_run *run, uint32_t first, uint32_t last)
-{
-	struct storm_range r = { first, last };
-	const struct storm_idset s = { &r, 1, 1 };
-
-	return storm_idset_covers(&run->done, &s);
-}
-
 bool run_ranks_on(const struct user_run *run, uint32_t node, uint32_t *first,
 		  uint32_t *last)
 {
@@ -67,8 +59,7 @@ uint32_t run_nodes_left(const struct user_run *run)
 	uint32_t nodes = (uint32_t) storm_idset_size(&run->nodes), left = 0;
 
 	for (uint32_t nth = 0; nth < nodes; nth++)
-		left += !run_ranks_done(run, run->rank[nth],
-					run->rank[nth + 1] - 1);
+		left += !runs_node_done(run, nth);
 	return left;
 }
 

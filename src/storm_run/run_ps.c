@@ -54,21 +54,21 @@ static bool run_ps_line(struct storm_in *body)
 	run_ps_time(l.age, &time);
 	printf("%-8" PRIu64 " %-6s %9s %7u %7u %7" PRIu64 " %-16s %s\n",
 	       l.number, state[l.state], time, l.tasks, l.tasks - l.ended,
-	       (uint64_t) l.tasks * l.cpus, *l.nodes ? l.nodes : "-",
-	       STORM_SHOWN(l.command));
+	       l.cpus, *l.nodes ? l.nodes : "-", STORM_SHOWN(l.command));
 	return true;
 }
 
 /* RUN_GOES_ON, or the exit status. */
 static int run_ps_hear(enum run_kind kind, struct storm_in *body)
 {
-	uint32_t all, unused;
+	uint64_t all, unused;
 
 	switch (kind) {
 	case RUN_LIST:
-		all = storm_get32(body);
-		unused = storm_get32(body);
-		printf("CPUs: %u, of which %u are free\n", all, unused);
+		all = storm_get64(body);
+		unused = storm_get64(body);
+		printf("CPUs: %" PRIu64 ", of which %" PRIu64 " are free\n",
+		       all, unused);
 		printf("%-8s %-6s %9s %7s %7s %7s %-16s %s\n", "RUN", "STATE",
 		       "TIME", "TASKS", "LEFT", "CPUS", "NODES", "COMMAND");
 		return RUN_GOES_ON;

@@ -196,6 +196,20 @@ print(rc, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)'
     assert rc == "0" and int(peak) < 60000, out
 
 
+def test_ps(lab):
+    """storm ps counts all CPUs of the nodes for storm each, while it runs and while it
+    waits."""
+    out = batch(lab, """
+storm each 'echo >in.{}; until [ -e go ]; do sleep 0.05; done' ::: 1 2 3 4 5 6 7 8 &
+until [ -e in.8 ]; do sleep 0.05; done
+storm each true ::: 1 &
+until storm ps | grep -q waits; do sleep 0.05; done
+storm ps | awk '{ print $1, $2, $4, $6 }'; touch go; wait
+""")
+    assert out == ["CPUs: 8, which are", "RUN STATE TASKS CPUS", "1 runs 4 8", "2 waits 4 8"], \
+        out
+
+
 def test_no_job(lab):
     done = lab.lab.run(["storm", "each", "true", ":::", "1"], host="n1", user="user", cwd="/")
     assert (done.returncode, done.stderr) == (
