@@ -127,13 +127,10 @@ void each_head_patience(void)
 {
 	if (each_head_timeout())
 		return;
-	if (head.waits && *head.waits_for)
-		each_say("waits for CPUs: run %s", head.waits_for);
-	else if (head.waits)
-		each_say("waits for CPUs: other runs of this job have them");
+	if (head.waits)
+		run_say_cpus(head.waits_for);
 	else
-		each_say(
-			"waits for the launchers: they do not answer while their job is suspended, held or out of turn");
+		run_say_unanswered();
 	head.waits = false;
 	head.since = 0;
 }
@@ -242,7 +239,7 @@ static int each_head_one(enum run_kind kind, struct storm_in *body)
 		return each_head_room(body) ? EACH_ON : EACH_NONSENSE;
 	case RUN_SAY:
 	case RUN_REFUSED:
-		each_say("%.*s", len, (const char *) body->p);
+		run_say("%.*s", len, (const char *) body->p);
 		return kind == RUN_SAY ? EACH_ON : 1;
 	case RUN_END:
 		return storm_get8(body);
@@ -277,8 +274,7 @@ bool each_head_hear(int *status)
 	if (is == EACH_ASKS_AGAIN && each_head_again())
 		return true;
 	if (is == EACH_NONSENSE)
-		each_say(
-			"error: the launchers have ended, and all tasks with them");
+		run_say("error: the launchers have ended, and all tasks with them");
 	*status = is < 0 ? EACH_FAILED : is;
 	return is == EACH_ON;
 }

@@ -14,7 +14,7 @@ static bool inputs_add(struct each_options *o, const struct each_input *input)
 		reallocarray(o->inputs, o->input_count + 1, sizeof(*more));
 
 	if (!more) {
-		each_say("no memory");
+		run_say("no memory");
 		return false;
 	}
 	o->inputs = more;
@@ -27,7 +27,7 @@ bool each_inputs_file(struct each_parsing *p, const char *path)
 	char **word = malloc(sizeof(*word));
 
 	if (!word) {
-		each_say("no memory");
+		run_say("no memory");
 		return false;
 	}
 	*word = (char *) path;

@@ -22,7 +22,7 @@ bool each_items_of_file(struct each_items *it, const struct each_options *o,
 	*it = (struct each_items) { .o = o, .path = path };
 	it->in = strcmp(path, "-") != 0 ? fopen(path, "re") : stdin;
 	if (!it->in)
-		each_say("cannot open %s: %s", path, strerror(errno));
+		run_say("cannot open %s: %s", path, strerror(errno));
 	return it->in != NULL;
 }
 
@@ -115,8 +115,7 @@ static char *items_copy(const char *bytes, size_t len)
 	}
 	copy[to] = '\0';
 	if (zeros && !said)
-		each_say(
-			"a NUL byte in the input is \\0 in the argument: -0 makes it the end of one");
+		run_say("a NUL byte in the input is \\0 in the argument: -0 makes it the end of one");
 	said |= zeros > 0;
 	return copy;
 }
@@ -132,7 +131,7 @@ static int items_file_next(struct each_items *it, char **item)
 	}
 	if (!ferror(it->in) && feof(it->in))
 		return 0;
-	each_say("cannot read %s: %s", it->path, strerror(errno));
+	run_say("cannot read %s: %s", it->path, strerror(errno));
 	return -1;
 }
 
@@ -176,7 +175,7 @@ int each_items_next(struct each_items *it, char **item)
 		if (is < 1)
 			return is;
 		if (!*item) {
-			each_say("no memory");
+			run_say("no memory");
 			return -1;
 		}
 		if (!it->o->no_empty || !is_empty(*item))

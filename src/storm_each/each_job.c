@@ -122,8 +122,7 @@ static void *each_jobs_main(void *arg)
 		j = skip ? NULL : each_job_make(&row, seq);
 		each_row_free(&row);
 		if (j && j->len > EACH_TEXT_MAX) {
-			each_say(
-				"error: command %llu has %zu bytes, %u are possible",
+			run_say("error: command %llu has %zu bytes, %u are possible",
 				(unsigned long long) seq, j->len,
 				EACH_TEXT_MAX);
 			each_job_free(j);
@@ -133,7 +132,7 @@ static void *each_jobs_main(void *arg)
 		if (j)
 			each_jobs_add(j);
 		else if (!skip) {
-			each_say("no memory");
+			run_say("no memory");
 			is = -1;
 			break;
 		}
@@ -166,7 +165,7 @@ int each_jobs_open(const struct each_options *o, struct each_sources *s,
 	pthread_attr_destroy(&detached);
 	if (jobs.event >= 0 && !err)
 		return jobs.event;
-	each_say("%s", strerror(err ? err : errno));
+	run_say("%s", strerror(err ? err : errno));
 	return -1;
 }
 

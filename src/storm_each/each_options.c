@@ -253,7 +253,7 @@ static int each_set_name(int option, const char *value, struct each_options *o)
 		if (names[k].option != option)
 			continue;
 		if (value && !*value) {
-			each_say("a replacement string cannot be empty");
+			run_say("a replacement string cannot be empty");
 			return -1;
 		}
 		o->names[names[k].name] = value ? value : "{}";
@@ -287,8 +287,7 @@ static int each_set_run(int option, const char *value, struct each_options *o)
 	case HALT:
 		if (each_halt_parse(value, &o->halt))
 			return 1;
-		each_say(
-			"--halt %s: it is never, or now or soon, a comma, and fail, success or done with =N or =N%%",
+		run_say("--halt %s: it is never, or now or soon, a comma, and fail, success or done with =N or =N%%",
 			value);
 		return -1;
 	case 'q':
@@ -380,17 +379,14 @@ static bool each_agree(const struct each_options *o)
 		if ((perl = strstr(o->command[k], "{=")) && !strstr(perl, "=}"))
 			perl = NULL;
 	if (perl)
-		each_say(
-			"\"%s\": {= =} is Perl, which is not here: let the command itself compute it",
+		run_say("\"%s\": {= =} is Perl, which is not here: let the command itself compute it",
 			perl);
 	else if ((o->resume || o->resume_failed) && !o->joblog)
-		each_say(
-			"--resume and --resume-failed read the joblog: name it with --joblog");
+		run_say("--resume and --resume-failed read the joblog: name it with --joblog");
 	else if ((o->resume || o->resume_failed) && o->shuf)
-		each_say(
-			"--resume knows tasks by their number, which --shuf gives by chance: leave one of them out");
+		run_say("--resume knows tasks by their number, which --shuf gives by chance: leave one of them out");
 	else if (o->joblog && !*o->joblog)
-		each_say("--joblog: the name of the file is empty");
+		run_say("--joblog: the name of the file is empty");
 	else
 		return true;
 	return false;
@@ -430,7 +426,7 @@ static bool each_known(struct option **all, char **letters)
 	*all = calloc(count + each_refused_count() + 1, sizeof(**all));
 	*letters = calloc(1, sizeof(each_letters) + 3 * each_refused_count());
 	if (!*all || !*letters) {
-		each_say("no memory");
+		run_say("no memory");
 		return false;
 	}
 	memcpy(*all, each_options_known, sizeof(each_options_known));
@@ -473,6 +469,7 @@ int each_parse(int argc, char **argv, struct each_options *o)
 
 	each_default(o);
 	argv[0] = (char *) "storm each"; /* which getopt_long(3) says */
+	run_say_as(argv[0]);
 	status = each_parse_options(argc, argv, &p);
 	if (status != EACH_GOES_ON)
 		return status;

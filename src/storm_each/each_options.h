@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "each_halt.h"
-#include "each_say.h"
+#include "src/storm_run/run_say.h"
 
 enum { EACH_FAILED = 255, EACH_USAGE = 255 }; /* exit statuses, as parallel's */
 enum { EACH_GOES_ON = -1 };		      /* there is none yet */

@@ -49,8 +49,7 @@ bool each_output_lost(void)
 static void each_output_fail(const char *what)
 {
 	if (!output.lost)
-		each_say("error: output is lost: %s: %s", what,
-			 strerror(errno));
+		run_say("error: output is lost: %s: %s", what, strerror(errno));
 	output.lost = true;
 }
 
@@ -308,13 +307,13 @@ bool each_output_save(const struct each_kept *k, const char *dir,
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	s.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (s.fd < 0) {
-		each_say("error: %s: %s", path, strerror(errno));
+		run_say("error: %s: %s", path, strerror(errno));
 		return false;
 	}
 	each_kept_walk(k, each_output_to_file, &s);
 	if (close(s.fd) && !s.err)
 		s.err = errno;
 	if (s.err)
-		each_say("error: %s: %s", path, strerror(s.err));
+		run_say("error: %s: %s", path, strerror(s.err));
 	return !s.err;
 }

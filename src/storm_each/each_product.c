@@ -37,7 +37,7 @@ static bool product_add(struct each_product *p, bool linked)
 		reallocarray(p->source, p->count + 1, sizeof(*more));
 
 	if (!more) {
-		each_say("no memory");
+		run_say("no memory");
 		return false;
 	}
 	p->source = more;
@@ -72,7 +72,7 @@ struct each_product *each_product_open(const struct each_options *o)
 	bool fine = p != NULL;
 
 	if (!p) {
-		each_say("no memory");
+		run_say("no memory");
 		return NULL;
 	}
 	p->o = o;
@@ -86,7 +86,7 @@ struct each_product *each_product_open(const struct each_options *o)
 		p->length = calloc(p->count + 1, sizeof(*p->length));
 		fine = p->value && p->at && p->length;
 		if (!fine)
-			each_say("no memory");
+			run_say("no memory");
 	}
 	if (fine)
 		return p;
@@ -143,7 +143,7 @@ static bool source_keep(struct each_stream *s, char *value)
 
 		if (!more) {
 			free(value);
-			each_say("no memory");
+			run_say("no memory");
 			return false;
 		}
 		s->kept = more;

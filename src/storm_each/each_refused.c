@@ -198,9 +198,9 @@ bool each_refuse(int option, const char *long_name)
 				!option || option != refused[k].letter)
 			continue;
 		if (long_name)
-			each_say("--%s: %s", long_name, refused[k].why);
+			run_say("--%s: %s", long_name, refused[k].why);
 		else
-			each_say("-%c: %s", option, refused[k].why);
+			run_say("-%c: %s", option, refused[k].why);
 		return true;
 	}
 	return false;

@@ -84,19 +84,18 @@ static bool resume_lines(struct each_resume *r, FILE *in, const char *path)
 		r->end += (uint64_t) len;
 		task.line++;
 		if (is < 0)
-			each_say(
-				"--joblog %s: line %zu is not one of a joblog: take another file, or correct it",
+			run_say("--joblog %s: line %zu is not one of a joblog: take another file, or correct it",
 				path, task.line);
 		task.seq = e.seq;
 		task.failed = is > 0 && (e.exitval || e.signal);
 		if (is > 0 && !resume_add(r, &task)) {
-			each_say("--joblog %s: no memory", path);
+			run_say("--joblog %s: no memory", path);
 			is = -1;
 		}
 		fine = is >= 0;
 	}
 	if (fine && ferror(in)) {
-		each_say("cannot read %s: %s", path, strerror(errno));
+		run_say("cannot read %s: %s", path, strerror(errno));
 		fine = false;
 	}
 	free(line);
@@ -110,7 +109,7 @@ struct each_resume *each_resume_read(const char *joblog, bool with_failed)
 	bool fine = r != NULL;
 
 	if (!r) {
-		each_say("no memory");
+		run_say("no memory");
 		return NULL;
 	}
 	r->with_failed = with_failed;
@@ -118,7 +117,7 @@ struct each_resume *each_resume_read(const char *joblog, bool with_failed)
 		fine = resume_lines(r, in, joblog);
 		fclose(in);
 	} else if (errno != ENOENT) {
-		each_say("cannot read %s: %s", joblog, strerror(errno));
+		run_say("cannot read %s: %s", joblog, strerror(errno));
 		fine = false;
 	}
 	if (!fine) {

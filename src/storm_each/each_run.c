@@ -24,7 +24,7 @@
 #include "each_source.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
-#include "src/storm_run/run_say.h"
+#include "src/storm_run/run_begin.h"
 
 #define EACH_CRASHES 3 /* pullers that a task may take down */
 #define EACH_NAME 256
@@ -73,7 +73,7 @@ static bool each_make_dirs(const char *dir)
 			continue;
 		*at = '\0';
 		if (mkdir(path, 0777) && errno != EEXIST) {
-			each_say("error: %s: %s", path, strerror(errno));
+			run_say("error: %s: %s", path, strerror(errno));
 			return false;
 		}
 		if (!was)
@@ -84,9 +84,8 @@ static bool each_make_dirs(const char *dir)
 
 static void each_save(const struct each_job *j)
 {
-	const struct each_kept seq = { .len = 0 };
 	char text[24];
-	struct each_kept number = seq;
+	struct each_kept number = { .len = 0 };
 
 	if (!j->results)
 		return;
@@ -160,8 +159,8 @@ static void each_log(const struct each_job *j, const struct pull_end *e,
 			      &len) :
 		      NULL;
 	if (!line || write(each.joblog, line, len) != (ssize_t) len) {
-		each_say("error: %s: %s", each.o->joblog,
-			 strerror(line ? errno : ENOMEM));
+		run_say("error: %s: %s", each.o->joblog,
+			strerror(line ? errno : ENOMEM));
 		each.broken = true;
 		each_stop(EACH_SOON);
 	}
@@ -198,8 +197,8 @@ static void each_ended(struct each_puller *p, uint32_t rank,
 		return;
 	}
 	if (e->late)
-		each_say("task %llu: ended by --timeout",
-			 (unsigned long long) e->seq);
+		run_say("task %llu: ended by --timeout",
+			(unsigned long long) e->seq);
 	each_over(j, e, each.node[rank]);
 }
 
@@ -239,7 +238,7 @@ static void each_hello(uint32_t rank, struct storm_in *in)
 		each.node = reallocarray(each.node, each.tasks.pullers,
 					 sizeof(*each.node));
 	if (!each.node) {
-		each_say("no memory");
+		run_say("no memory");
 		exit(EACH_FAILED);
 	}
 	snprintf(each.node[rank], sizeof(each.node[rank]), "%.*s",
@@ -303,12 +302,10 @@ static void each_words(const uint8_t *buf, size_t len)
 static void each_lost_say(uint64_t seq, enum each_fate fate, const char *host)
 {
 	if (fate == EACH_WAS_BEGUN)
-		each_say(
-			"task %llu was begun on %s, which is lost; it begins again",
+		run_say("task %llu was begun on %s, which is lost; it begins again",
 			(unsigned long long) seq, host);
 	else
-		each_say(
-			"task %llu may have begun on %s, which is lost; it begins again",
+		run_say("task %llu may have begun on %s, which is lost; it begins again",
 			(unsigned long long) seq, host);
 }
 
@@ -320,8 +317,7 @@ static void each_lost(struct each_job *j, enum each_fate fate, const char *host)
 	each_kept_fini(&j->kept[0]);
 	each_kept_fini(&j->kept[1]);
 	if (!each_tasks_survives(&each.tasks, &j->task)) {
-		each_say(
-			"error: task %llu is given up: %u times what runs tasks was lost with it, on %s last",
+		run_say("error: task %llu is given up: %u times what runs tasks was lost with it, on %s last",
 			(unsigned long long) j->task.seq, j->task.deaths, host);
 		each_over(j, &end, host);
 	} else if (fate != EACH_NOT_BEGUN && each.verdict == EACH_GO_ON) {
@@ -473,9 +469,9 @@ static void each_signal(void)
 	if (sig == SIGTERM || each.signal == SIGINT) {
 		each_stop(EACH_NOW);
 	} else if (each.verdict == EACH_GO_ON) {
-		each_say("no more tasks begin; %llu run on%s",
-			 (unsigned long long) each_tasks_under_way(&each.tasks),
-			 sig == SIGINT ? ", ^C again ends them" : "");
+		run_say("no more tasks begin; %llu run on%s",
+			(unsigned long long) each_tasks_under_way(&each.tasks),
+			sig == SIGINT ? ", ^C again ends them" : "");
 		each_stop(EACH_SOON);
 	}
 	each.signal = sig == SIGHUP && each.signal ? each.signal : sig;
@@ -498,14 +494,7 @@ static bool each_catch(void)
 	static const int all[] = { SIGINT, SIGTERM, SIGHUP };
 	sigset_t set;
 
-	sigemptyset(&set);
-	for (size_t k = 0; k < sizeof(all) / sizeof(*all); k++) {
-		struct sigaction now;
-
-		/* nohup, or the background of a shell without job control */
-		if (!sigaction(all[k], NULL, &now) && now.sa_handler != SIG_IGN)
-			sigaddset(&set, all[k]);
-	}
+	run_begin_signals(all, sizeof(all) / sizeof(*all), &set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	each.signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	return each.signals >= 0;
@@ -561,9 +550,9 @@ static int each_status(int run)
 	if (each.signal == SIGINT || each.signal == SIGTERM)
 		return 128 + each.signal;
 	if (!each.closed && run != EACH_FAILED && each.bases)
-		each_say("error: no node is left to run tasks");
+		run_say("error: no node is left to run tasks");
 	else if (!each.closed && each.narrow)
-		each_say("error: no node has %u CPUs for a task", each.o->cpus);
+		run_say("error: no node has %u CPUs for a task", each.o->cpus);
 	if (each.broken || each_output_lost() || !each.closed ||
 	    (!over && each.verdict == EACH_GO_ON))
 		return EACH_FAILED;
@@ -598,7 +587,7 @@ static bool each_open_log(const struct each_resume *resume)
 {
 	if (!each.o->joblog || each_cut_log(resume))
 		return true;
-	each_say("%s: %s", each.o->joblog, strerror(errno));
+	run_say("%s: %s", each.o->joblog, strerror(errno));
 	return false;
 }
 
@@ -643,11 +632,9 @@ static bool each_open(struct each_options *o)
 static bool each_refuses(const struct each_options *o)
 {
 	if (o->bar || o->eta || o->progress)
-		each_say(
-			"--bar, --eta and --progress are not there yet: leave them out");
+		run_say("--bar, --eta and --progress are not there yet: leave them out");
 	else if (o->results && o->group != EACH_GROUPED)
-		each_say(
-			"--results keeps the output of whole tasks: leave --ungroup and --line-buffer out");
+		run_say("--results keeps the output of whole tasks: leave --ungroup and --line-buffer out");
 	else
 		return false;
 	return true;
@@ -658,7 +645,6 @@ int each_run(struct each_options *o)
 	static const struct each_heard heard = { each_frame, each_words,
 						 each_gone };
 
-	run_say_as("storm each");
 	each.o = o;
 	each.tasks.retries = o->retries;
 	each.tasks.crash_limit = EACH_CRASHES;

@@ -61,7 +61,7 @@ static bool row_add(struct each_row *row, char *arg)
 		if (!more || !arg) {
 			row->arg = more ? more : row->arg;
 			free(arg);
-			each_say("no memory");
+			run_say("no memory");
 			return false;
 		}
 		row->arg = more;
@@ -93,7 +93,7 @@ static bool rows_push(struct rows_kept *rows, struct each_row *row)
 
 		if (!more) {
 			each_row_free(row);
-			each_say("no memory");
+			run_say("no memory");
 			return false;
 		}
 		rows->row = more;
@@ -301,7 +301,7 @@ struct each_sources *each_sources_open(const struct each_options *o)
 							 sizeof(why));
 	}
 	if (!s || (o->colsep && !s->columns)) {
-		each_say("--colsep %s: %s", o->colsep ? o->colsep : "", why);
+		run_say("--colsep %s: %s", o->colsep ? o->colsep : "", why);
 		free(s);
 		return NULL;
 	}

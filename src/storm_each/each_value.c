@@ -19,7 +19,7 @@ bool each_value_number(const char *text, const char *what, uint32_t least,
 		*out = (uint32_t) n;
 		return true;
 	}
-	each_say("\"%s\" is no number of %s", text, what);
+	run_say("\"%s\" is no number of %s", text, what);
 	return false;
 }
 
@@ -55,12 +55,10 @@ bool each_value_jobs(const char *text, struct each_jobs *out)
 	    !(less && percent))
 		return true;
 	if (*text == '+')
-		each_say(
-			"-j %s: no task runs without a CPU of the job: take -j N, or leave it out",
+		run_say("-j %s: no task runs without a CPU of the job: take -j N, or leave it out",
 			text);
 	else
-		each_say(
-			"-j %s: it is a number, a percentage of the CPUs such as 50%%, or -N for N less than the CPUs",
+		run_say("-j %s: it is a number, a percentage of the CPUs such as 50%%, or -N for N less than the CPUs",
 			text);
 	return false;
 }
@@ -104,12 +102,10 @@ bool each_value_time(const char *text, const char *option, uint64_t *out_us)
 		return true;
 	}
 	if (strchr(text, '%'))
-		each_say(
-			"%s %s: a share of what others take is not known here: give seconds",
+		run_say("%s %s: a share of what others take is not known here: give seconds",
 			option, text);
 	else
-		each_say(
-			"%s %s: it is a number of seconds, or one with s, m, h or d",
+		run_say("%s %s: it is a number of seconds, or one with s, m, h or d",
 			option, text);
 	return false;
 }
@@ -145,7 +141,7 @@ bool each_value_delimiter(const char *text, struct each_options *o)
 	char *out = calloc(1, strlen(text) + 1), *to = out;
 
 	if (!out) {
-		each_say("no memory");
+		run_say("no memory");
 		return false;
 	}
 	o->delimiter = out;
@@ -162,8 +158,7 @@ bool each_value_delimiter(const char *text, struct each_options *o)
 	if (o->delimiter_len == 1 ||
 	    (o->delimiter_len && !memchr(out, '\0', o->delimiter_len)))
 		return true;
-	each_say(
-		"-d \"%s\": it is a text of a byte or more; for a NUL byte take -0",
+	run_say("-d \"%s\": it is a text of a byte or more; for a NUL byte take -0",
 		text);
 	return false;
 }
@@ -175,6 +170,6 @@ bool each_value_trim(const char *text, struct each_options *o)
 	if (!strcmp(text, "n") || !strcmp(text, "l") || !strcmp(text, "r") ||
 	    !strcmp(text, "lr") || !strcmp(text, "rl"))
 		return true;
-	each_say("--trim %s: it is n, l, r or lr", text);
+	run_say("--trim %s: it is n, l, r or lr", text);
 	return false;
 }

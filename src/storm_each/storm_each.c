@@ -4,12 +4,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "each_command.h"
 #include "each_options.h"
@@ -17,6 +15,7 @@
 #include "each_run.h"
 #include "each_source.h"
 #include "puller.h"
+#include "src/storm_run/run_begin.h"
 
 /* CPUs of this host that this process may use. */
 static uint32_t each_cpus_here(void)
@@ -42,7 +41,7 @@ static bool each_print(const struct each_options *o, const struct each_row *row,
 	if (whole)
 		puts(whole);
 	else
-		each_say("no memory");
+		run_say("no memory");
 	free(text);
 	free(whole);
 	return whole != NULL;
@@ -71,7 +70,7 @@ static bool each_print_all(const struct each_options *o, struct each_sources *s,
 		return false;
 	if (!fflush(stdout) && !ferror(stdout))
 		return true;
-	each_say("cannot write: %s", strerror(errno));
+	run_say("cannot write: %s", strerror(errno));
 	return false;
 }
 
@@ -95,18 +94,6 @@ static int each_dry_run(struct each_options *o)
 	return fine ? 0 : EACH_FAILED;
 }
 
-/* No descriptor of its own must take the place of one that is closed. */
-static void each_fill_standard(void)
-{
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
-}
-
 int main(int argc, char **argv)
 {
 	struct each_options o;
@@ -114,7 +101,7 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], EACH_PULLER))
 		return puller_serve();
-	each_fill_standard();
+	run_begin_files();
 	status = each_parse(argc, argv, &o);
 	if (status != EACH_GOES_ON)
 		return status;

@@ -252,3 +252,16 @@ int run_connect(const struct run_job *j, bool start)
 	errno = err;
 	return sock;
 }
+
+void run_say_cpus(const char *run)
+{
+	if (*run)
+		run_say("waits for CPUs: run %s", run);
+	else
+		run_say("waits for CPUs: other runs of this job have them");
+}
+
+void run_say_unanswered(void)
+{
+	run_say("waits for the launchers: they do not answer while their job is suspended, held or out of turn");
+}

@@ -24,7 +24,11 @@ int run_connect(const struct run_job *j, bool start);
 /* Does errno say so? */
 bool run_nobody_there(void);
 
-/* What waits longer says so. */
+/* What waits longer says so: */
 #define SAY_WAITS 1000 /* ms */
+/* for CPUs, which a run has, or if it is "" some runs; */
+void run_say_cpus(const char *run);
+/* and for a head that is silent. */
+void run_say_unanswered(void);
 
 #endif

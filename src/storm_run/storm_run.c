@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "run_begin.h"
 #include "run_connect.h"
 #include "run_input.h"
 #include "run_options.h"
@@ -220,14 +221,7 @@ static void run_catch(void)
 				   SIGQUIT, SIGUSR1, SIGUSR2 };
 	sigset_t set;
 
-	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		struct sigaction now;
-
-		/* nohup, or the background of a shell without job control */
-		if (!sigaction(all[i], NULL, &now) && now.sa_handler != SIG_IGN)
-			sigaddset(&set, all[i]);
-	}
+	run_begin_signals(all, sizeof(all) / sizeof(*all), &set);
 	sigprocmask(SIG_BLOCK, &set, &run_before);
 	signal(SIGPIPE, SIG_IGN);
 	run_signals = signalfd(run_signals, &set, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -249,12 +243,10 @@ static void run_uncatch(void)
 /* It was silent for SAY_WAITS. */
 static void run_say_silent(bool *said)
 {
-	if (run_waits && *run_waits_for)
-		run_say("waits for CPUs: run %s", run_waits_for);
-	else if (run_waits)
-		run_say("waits for CPUs: other runs of this job have them");
+	if (run_waits)
+		run_say_cpus(run_waits_for);
 	else if (!run_heard && !*said)
-		run_say("waits for the launchers: they do not answer while their job is suspended, held or out of turn");
+		run_say_unanswered();
 	*said |= !run_heard;
 	run_waits = false;
 }
@@ -397,18 +389,6 @@ static int run_stop(const struct run_job *j)
 	return 0;
 }
 
-/* A socket must not take the place of a standard descriptor that is closed. */
-static void run_fill_standard(void)
-{
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
-}
-
 int storm_run(int argc, char **argv)
 {
 	static char name[] = "storm run"; /* getopt_long(3) says it */
@@ -416,7 +396,7 @@ int storm_run(int argc, char **argv)
 	struct run_job j;
 	int rc;
 
-	run_fill_standard();
+	run_begin_files();
 	if (argc)
 		argv[0] = name;
 	rc = run_parse(argc, argv, &o);
