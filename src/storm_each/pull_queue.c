@@ -3,13 +3,11 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "each_command.h"
 #include "pull_queue.h"
-
-#define PULL_DIGITS 10
 
 /* A task with its strings behind it, in one piece.  A byte 0 stands for the slot's
  * number; its text is where that is known. */
@@ -83,27 +81,11 @@ struct pull_task *pull_queue_last(struct pull_queue *q)
 const char *pull_task_text(struct pull_task *t, uint32_t slot)
 {
 	struct pull_whole *w = (struct pull_whole *) t;
-	char number[PULL_DIGITS + 1];
-	size_t marks = 0, at = 0, digits;
 
-	for (size_t k = 0; k < w->len; k++)
-		marks += !t->text[k];
-	if (!marks)
+	if (!memchr(t->text, 0, w->len))
 		return t->text;
 	free(w->whole);
-	w->whole = malloc(w->len + marks * PULL_DIGITS + 1);
-	if (!w->whole)
-		return NULL;
-	digits = (size_t) snprintf(number, sizeof(number), "%u", slot);
-	for (size_t k = 0; k < w->len; k++) {
-		if (t->text[k]) {
-			w->whole[at++] = t->text[k];
-			continue;
-		}
-		memcpy(w->whole + at, number, digits);
-		at += digits;
-	}
-	w->whole[at] = '\0';
+	w->whole = each_with_slot(t->text, w->len, slot);
 	return w->whole;
 }
 

@@ -8,27 +8,12 @@
 #include <unistd.h>
 
 #include "pull_wire.h"
+#include "src/storm_launcher/grow.h"
 
-#define PULL_ROOM 4096 /* bytes, at first */
 #define PULL_SETUP_LEN (4 + 4 + 4 + 8)
 #define PULL_END_LEN (8 + 4 + 8 + 8)
 
 /* -------------------------------------------------------------------- bytes --- */
-
-static bool pull_bytes_grow(struct pull_bytes *b, size_t len)
-{
-	size_t room = b->room ? b->room : PULL_ROOM;
-	uint8_t *buf;
-
-	while (room < b->have + len)
-		room *= 2;
-	buf = realloc(b->buf, room);
-	if (!buf)
-		return false;
-	b->buf = buf;
-	b->room = room;
-	return true;
-}
 
 uint8_t *pull_bytes_more(struct pull_bytes *b, size_t len)
 {
@@ -39,7 +24,7 @@ uint8_t *pull_bytes_more(struct pull_bytes *b, size_t len)
 		b->have -= b->at;
 		b->at = 0;
 	}
-	if (b->have + len > b->room && !pull_bytes_grow(b, len)) {
+	if (!grow_buffer(&b->buf, &b->room, b->have + len)) {
 		b->failed = true;
 		return NULL;
 	}

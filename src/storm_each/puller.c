@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -397,26 +396,22 @@ static bool pull_is_done(void)
 	       !pull_bytes_wait(&pull.out);
 }
 
-static uint32_t pull_cpus(void)
+/* CPUs of this node that the job has. */
+static uint32_t pull_cpus(uint32_t here)
 {
 	const char *given = getenv("SLURM_CPUS_ON_NODE");
 	unsigned long n = given ? strtoul(given, NULL, 10) : 0;
-	cpu_set_t set;
 
-	if (n && n < PULL_SLOTS_MAX)
-		return (uint32_t) n;
-	return sched_getaffinity(0, sizeof(set), &set) ?
-		       1 :
-		       (uint32_t) CPU_COUNT(&set);
+	return n && n < PULL_SLOTS_MAX ? (uint32_t) n : here;
 }
 
-static void pull_hello(void)
+static void pull_hello(uint32_t cpus)
 {
 	const char *node = getenv("SLURMD_NODENAME");
 	size_t len = node ? strlen(node) : 0;
 	struct storm_out o = pull_frame(&pull.out, PULL_HELLO, 4 + len);
 
-	storm_put32(&o, pull_cpus());
+	storm_put32(&o, cpus);
 	storm_put(&o, node, len);
 }
 
@@ -463,14 +458,14 @@ static bool pull_prepare(void)
 	return pull.signals >= 0 && pull.null >= 0 && pull.poll;
 }
 
-int puller_serve(void)
+int puller_serve(uint32_t cpus)
 {
 	if (!pull_prepare()) {
 		fprintf(stderr, "storm each: a puller cannot begin: %s\n",
 			strerror(errno));
 		return EXIT_FAILURE;
 	}
-	pull_hello();
+	pull_hello(pull_cpus(cpus));
 	while (!pull_is_done() && !pull.out.failed) {
 		if (!pull_turn())
 			return EXIT_FAILURE;

@@ -10,9 +10,12 @@
 #ifndef STORM_PULLER_H
 #define STORM_PULLER_H
 
+#include <stdint.h>
+
 #define EACH_PULLER "--pull" /* storm_each's word for it */
 
-/* Serve descriptors 0 and 1 until 0 ends and all is done.  The exit status. */
-int puller_serve(void);
+/* Serve descriptors 0 and 1 until 0 ends and all is done.  cpus: of this host, if Slurm does
+ * not say how many the job has here.  The exit status. */
+int puller_serve(uint32_t cpus);
 
 #endif

@@ -100,7 +100,7 @@ int main(int argc, char **argv)
 	int status;
 
 	if (argc == 2 && !strcmp(argv[1], EACH_PULLER))
-		return puller_serve();
+		return puller_serve(each_cpus_here());
 	run_begin_files();
 	status = each_parse(argc, argv, &o);
 	if (status != EACH_GOES_ON)

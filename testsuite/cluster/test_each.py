@@ -109,26 +109,11 @@ def pullers(lab, node):
             if b"--pull" in open(f"/proc/{pid}/cmdline", "rb").read()]
 
 
-def test_puller_killed(lab):
-    """Tasks that it had begun begin again elsewhere, each is said, and all of them end. The
-    old ones end with it."""
+def lost(lab, victim):
+    """What runs tasks on a node is killed while two of them run there: each is said, and all
+    of them end elsewhere. The job, when it has ended."""
     one = going(lab)
-    pid, = pullers(lab, "n3")
-    os.kill(pid, signal.SIGKILL)
-    until(lambda: (one.dir / "err").read_text().count("begins again") == 2,
-          lambda: "two lines: " + (one.dir / "err").read_text())
-    (one.dir / "go").touch()
-    assert one.finish().code == 0, one.log()
-    assert "code 0\n1 2 3 4 5 6 7 8 9 10 11 12 \n" in one.log(), one.log()
-    assert len(re.findall(r"^storm each: task \d+ was begun on n3, which is lost; it "
-                          "begins again$", one.log(), re.M)) == 2, one.log()
-    assert "lines 12\n" in one.log() and "next 0" in one.log(), one.log()
-
-
-def test_launcher_killed(lab):
-    """As if a node were lost: others get its tasks."""
-    one = going(lab)
-    pid, = [pid for pid in lab.lab.pids("n2", "storm_launcher")]
+    pid, = victim()
     os.kill(pid, signal.SIGKILL)
     until(lambda: (one.dir / "err").read_text().count("begins again") == 2,
           lambda: "two lines: " + (one.dir / "err").read_text())
@@ -136,6 +121,21 @@ def test_launcher_killed(lab):
     assert one.finish().code == 0, one.log()
     assert "code 0\n1 2 3 4 5 6 7 8 9 10 11 12 \n" in one.log(), one.log()
     assert "next 0" in one.log(), one.log()
+    return one
+
+
+def test_puller_killed(lab):
+    """Tasks that it had begun begin again elsewhere, each is said, and all of them end. The
+    old ones end with it."""
+    one = lost(lab, lambda: pullers(lab, "n3"))
+    assert len(re.findall(r"^storm each: task \d+ was begun on n3, which is lost; it "
+                          "begins again$", one.log(), re.M)) == 2, one.log()
+    assert "lines 12\n" in one.log(), one.log()
+
+
+def test_launcher_killed(lab):
+    """As if a node were lost: others get its tasks."""
+    lost(lab, lambda: lab.lab.pids("n2", "storm_launcher"))
 
 
 def test_crash_limit(lab):
