@@ -29,13 +29,11 @@ static struct {
 
 static bool head_connect(int fd, const struct storm_addr *to)
 {
-	struct sockaddr_in sin = { .sin_family = AF_INET,
-				   .sin_port = htons(to->port) };
+	struct sockaddr_in sin = launcher_sockaddr(to);
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 	socklen_t len = sizeof(int);
 	int err = ETIMEDOUT;
 
-	memcpy(&sin.sin_addr, to->ip + STORM_ADDR_LEN - 4, 4);
 	if (!connect(fd, (struct sockaddr *) &sin, sizeof(sin)))
 		return true;
 	if (errno != EINPROGRESS)

@@ -129,3 +129,12 @@ void launcher_settings(struct storm_settings *set)
 	/* more is root's (socket(7), SO_RCVBUFFORCE) */
 	set->socket_buffer = (uint32_t) storm_min(set->socket_buffer, BUFFER);
 }
+
+struct sockaddr_in launcher_sockaddr(const struct storm_addr *a)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET,
+				   .sin_port = htons(a->port) };
+
+	memcpy(&sin.sin_addr, a->ip + STORM_ADDR_LEN - 4, 4);
+	return sin;
+}

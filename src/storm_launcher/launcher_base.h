@@ -6,6 +6,7 @@
 #ifndef STORM_LAUNCHER_BASE_H
 #define STORM_LAUNCHER_BASE_H
 
+#include <netinet/in.h>
 #include <stddef.h>
 
 #include "src/libstorm/storm.h"
@@ -22,6 +23,9 @@ void launcher_log_as(const char *name);
 /* As many descriptors as the hard limit has: a client or a task that writes needs
  * some.  Tasks get the limit of their client. */
 void launcher_many_files(void);
+
+/* Where a socket of IPv4 finds it. */
+struct sockaddr_in launcher_sockaddr(const struct storm_addr *a);
 
 /* The lock of a job's launchers on this host, beside the clients' path: others have
  * ended.  -1, and why. */

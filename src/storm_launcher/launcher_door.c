@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "door.h"
+#include "launcher_base.h"
 #include "launcher_private.h"
 #include "src/libstorm/base/clock.h"
 
@@ -95,10 +96,8 @@ static void launcher_call_failed(const char *what)
 
 static void launcher_call(void)
 {
-	struct sockaddr_in sin = { .sin_family = AF_INET,
-				   .sin_port = htons(door.head.port) };
+	struct sockaddr_in sin = launcher_sockaddr(&door.head);
 
-	memcpy(&sin.sin_addr, door.head.ip + STORM_ADDR_LEN - 4, 4);
 	door.asked = false;
 	door.come = 0;
 	door.fd =

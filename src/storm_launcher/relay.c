@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "launcher_base.h"
 #include "relay.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
@@ -123,11 +124,9 @@ static void relay_fail(struct relay *r, const char *what)
 
 static void relay_connect(struct relay *r)
 {
-	struct sockaddr_in sin = { .sin_family = AF_INET,
-				   .sin_port = htons(r->start->relay.port) };
+	struct sockaddr_in sin = launcher_sockaddr(&r->start->relay);
 	int one = 1;
 
-	memcpy(&sin.sin_addr, r->start->relay.ip + STORM_ADDR_LEN - 4, 4);
 	r->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (r->fd < 0) {
 		relay_fail(r, "socket");
