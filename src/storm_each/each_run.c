@@ -4,21 +4,18 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "each_command.h"
 #include "each_head.h"
 #include "each_job.h"
-#include "each_joblog.h"
+#include "each_record.h"
 #include "each_resume.h"
 #include "each_run.h"
 #include "each_source.h"
@@ -44,9 +41,9 @@ static struct {
 	uint32_t bases;	 /* slot numbers that are given */
 	uint32_t cpus;	 /* of all pullers that came */
 	uint32_t narrow; /* nodes with too few CPUs for a task */
-	int signals, feed, joblog;
+	int signals, feed;
 	int signal; /* that has ended it, or 0 */
-} each = { .last = &each.first, .joblog = -1 };
+} each = { .last = &each.first };
 
 static struct each_job *each_job_of(struct each_task *task)
 {
@@ -59,45 +56,6 @@ static void each_stop(enum each_verdict verdict)
 }
 
 /* ----------------------------------------------------------------- a task's end --- */
-
-/* Make all directories of a path.  False: it was said why. */
-static bool each_make_dirs(const char *dir)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s", dir);
-	for (char *at = path + 1;; at++) {
-		char was = *at;
-
-		if (was && was != '/')
-			continue;
-		*at = '\0';
-		if (mkdir(path, 0777) && errno != EEXIST) {
-			run_say("error: %s: %s", path, strerror(errno));
-			return false;
-		}
-		if (!was)
-			return true;
-		*at = '/';
-	}
-}
-
-static void each_save(const struct each_job *j)
-{
-	char text[24];
-	struct each_kept number = { .len = 0 };
-
-	if (!j->results)
-		return;
-	snprintf(text, sizeof(text), "%llu", (unsigned long long) j->task.seq);
-	number.memory = (struct pull_bytes) { .buf = (uint8_t *) text,
-					      .have = strlen(text) };
-	if (!each_make_dirs(j->results) ||
-	    !each_output_save(&j->kept[0], j->results, "stdout") ||
-	    !each_output_save(&j->kept[1], j->results, "stderr") ||
-	    !each_output_save(&number, j->results, "seq"))
-		each.broken = true;
-}
 
 static void each_print_job(struct each_job *j)
 {
@@ -128,51 +86,21 @@ static void each_print_done(struct each_job *done)
 		if (!j->next)
 			each.last = at;
 		each_print_job(j);
-		each_save(j);
+		each.broken |= !each_record_files(j);
 		each_job_free(j);
 		if (!each.o->keep_order)
 			return;
 	}
 }
 
-static void each_log(const struct each_job *j, const struct pull_end *e,
-		     const char *host)
-{
-	char *text, *line;
-	size_t len;
-
-	if (each.joblog < 0)
-		return;
-	text = each_with_slot(j->text, j->len, j->slot);
-	line = text ? each_joblog_line(
-			      &(struct each_joblog_entry) {
-				      .seq = j->task.seq,
-				      .host = host,
-				      .start_us = e->start_us,
-				      .time_us = e->time_us,
-				      .received =
-					      j->kept[0].len + j->kept[1].len,
-				      .exitval = e->killed ? -1 : e->status,
-				      .signal = e->killed ? 15 : e->signal,
-				      .command = text,
-			      },
-			      &len) :
-		      NULL;
-	if (!line || write(each.joblog, line, len) != (ssize_t) len) {
-		run_say("error: %s: %s", each.o->joblog,
-			strerror(line ? errno : ENOMEM));
-		each.broken = true;
-		each_stop(EACH_SOON);
-	}
-	free(line);
-	free(text);
-}
-
 /* It has ended for good. */
 static void each_over(struct each_job *j, const struct pull_end *e,
 		      const char *host)
 {
-	each_log(j, e, host);
+	if (!each_record_log(j, e, host)) {
+		each.broken = true;
+		each_stop(EACH_SOON);
+	}
 	/* those that end because of the rule are no part of it */
 	if (!e->killed || e->late)
 		each_stop(each_halt_ended(&each.halt,
@@ -561,36 +489,6 @@ static int each_status(int run)
 
 /* ------------------------------------------------------------------- the begin --- */
 
-/* What is whole of an old log stays. */
-static bool each_cut_log(const struct each_resume *resume)
-{
-	const struct each_options *o = each.o;
-	bool adds = o->joblog_appends || resume;
-	struct stat st;
-
-	each.joblog = open(o->joblog,
-			   O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC |
-				   (adds ? 0 : O_TRUNC),
-			   0666);
-	if (each.joblog < 0 || fstat(each.joblog, &st))
-		return false;
-	if (resume && S_ISREG(st.st_mode) &&
-	    ftruncate(each.joblog, (off_t) each_resume_end(resume)))
-		return false;
-	if (resume ? each_resume_end(resume) > 0 : st.st_size > 0)
-		return true;
-	return write(each.joblog, each_joblog_header,
-		     strlen(each_joblog_header)) > 0;
-}
-
-static bool each_open_log(const struct each_resume *resume)
-{
-	if (!each.o->joblog || each_cut_log(resume))
-		return true;
-	run_say("%s: %s", each.o->joblog, strerror(errno));
-	return false;
-}
-
 /* CPUs of the job, by what Slurm says of this node. */
 static uint32_t each_guess(void)
 {
@@ -622,7 +520,7 @@ static bool each_open(struct each_options *o)
 		if (!resume)
 			return false;
 	}
-	if (!each_open_log(resume) || !each_catch())
+	if (!each_record_open(o, resume) || !each_catch())
 		return false;
 	each.feed = each_jobs_open(o, sources, resume);
 	return each.feed >= 0;
