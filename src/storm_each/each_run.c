@@ -133,7 +133,7 @@ static void each_ended(struct each_puller *p, uint32_t rank,
 /* ------------------------------------------------------------------- pullers --- */
 
 /* Tasks that a node may run at once: one for each of its CPUs, or with more of -j its
- * share of them.  How many run in all is each_limit(). */
+ * share of them.  How many run in all is each_is_full()'s. */
 static uint32_t each_puller_slots(uint32_t cpus)
 {
 	const char *text = getenv("SLURM_JOB_NUM_NODES");
@@ -321,12 +321,17 @@ static bool each_is_bare(void)
 	return each.o->delay_us || each.o->jobs.kind != EACH_ALL_CPUS;
 }
 
-/* Tasks that may be under way in all. */
-static uint64_t each_limit(void)
+/* Are as many under way as -j allows? */
+static bool each_is_full(void)
 {
-	return each.o->jobs.kind == EACH_ALL_CPUS ?
-		       UINT64_MAX :
+	return each.o->jobs.kind != EACH_ALL_CPUS &&
+	       each_tasks_under_way(&each.tasks) >=
 		       each_slots(each.o, each.cpus);
+}
+
+static bool each_is_early(void)
+{
+	return each.o->delay_us && storm_now() < each.next;
 }
 
 static void each_give(void)
@@ -335,9 +340,8 @@ static void each_give(void)
 	struct each_puller *p;
 	struct each_job *j;
 
-	while (each.verdict == EACH_GO_ON && storm_now() >= each.next &&
-	       each_tasks_under_way(&each.tasks) < each_limit() &&
-	       (p = each_tasks_wants(&each.tasks, bare))) {
+	while (each.verdict == EACH_GO_ON && !each_is_early() &&
+	       !each_is_full() && (p = each_tasks_wants(&each.tasks, bare))) {
 		j = each_next();
 		if (!j) {
 			each_recall(false);
@@ -457,7 +461,7 @@ static int each_loop(void)
 		if (each_head_waits())
 			p[0].events |= POLLOUT;
 		/* full pullers are not to be fed */
-		if (each_tasks_under_way(&each.tasks) >= each_limit() ||
+		if (each_is_full() ||
 		    !each_tasks_wants(&each.tasks, each_is_bare()))
 			p[2].fd = -1;
 		if (poll(p, 3, each_timeout()) < 0)
