@@ -9,6 +9,8 @@
 #ifndef STORM_EACH_OUTPUT_H
 #define STORM_EACH_OUTPUT_H
 
+#include <sys/types.h>
+
 #include "each_options.h"
 #include "pull_wire.h"
 
