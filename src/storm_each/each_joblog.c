@@ -3,7 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,23 +58,25 @@ static const char *joblog_field(const char **line)
 	return field;
 }
 
-/* A whole number before its tab, with a sign or without. */
-static bool joblog_integer(const char *field, int64_t *out)
+/* A whole number of this range before its tab. */
+static bool joblog_integer(const char *field, int64_t least, int64_t most,
+			   int64_t *out)
 {
 	const char *digits = field && *field == '-' ? field + 1 : field;
 	char *end;
 
 	if (!field || *digits < '0' || *digits > '9')
 		return false;
+	errno = 0;
 	*out = strtoll(field, &end, 10);
-	return *end == '\t';
+	return *end == '\t' && !errno && *out >= least && *out <= most;
 }
 
 /* Seconds with up to six digits behind the point, as microseconds. */
 static bool joblog_seconds(const char *field, uint64_t *out)
 {
 	char *end;
-	uint64_t part = 0;
+	uint64_t whole, part = 0;
 	int digits = 0;
 
 	if (!field)
@@ -80,7 +84,9 @@ static bool joblog_seconds(const char *field, uint64_t *out)
 	field += strspn(field, " ");
 	if (*field < '0' || *field > '9')
 		return false;
-	*out = strtoull(field, &end, 10) * 1000000;
+	whole = strtoull(field, &end, 10);
+	if (whole >= UINT64_MAX / 1000000)
+		return false;
 	if (*end == '.')
 		for (end++; *end >= '0' && *end <= '9'; end++)
 			if (digits < 6) {
@@ -89,7 +95,7 @@ static bool joblog_seconds(const char *field, uint64_t *out)
 			}
 	for (; digits < 6; digits++)
 		part *= 10;
-	*out += part;
+	*out = whole * 1000000 + part;
 	return *end == '\t';
 }
 
@@ -100,14 +106,14 @@ int each_joblog_parse(const char *line, struct each_joblog_entry *out)
 
 	if (!strncmp(line, "Seq\t", 4))
 		return 0;
-	if (!joblog_integer(joblog_field(&line), &seq) || seq < 1 ||
+	if (!joblog_integer(joblog_field(&line), 1, INT64_MAX, &seq) ||
 	    !joblog_field(&line) ||
 	    !joblog_seconds(joblog_field(&line), &e.start_us) ||
 	    !joblog_seconds(joblog_field(&line), &e.time_us) ||
-	    !joblog_integer(joblog_field(&line), &sent) ||
-	    !joblog_integer(joblog_field(&line), &received) ||
-	    !joblog_integer(joblog_field(&line), &exitval) ||
-	    !joblog_integer(joblog_field(&line), &signal))
+	    !joblog_integer(joblog_field(&line), 0, INT64_MAX, &sent) ||
+	    !joblog_integer(joblog_field(&line), 0, INT64_MAX, &received) ||
+	    !joblog_integer(joblog_field(&line), INT_MIN, INT_MAX, &exitval) ||
+	    !joblog_integer(joblog_field(&line), INT_MIN, INT_MAX, &signal))
 		return -1;
 	e.seq = (uint64_t) seq;
 	e.sent = (uint64_t) sent;

@@ -90,6 +90,11 @@ START_TEST(test_not_parsed)
 		"1\t:\t1.0\t1.0\t0\t0\t0\t0\n",
 		"1\t:\t1.0\t1.0\t0\t0\t0",
 		"1 : 1.0 1.0 0 0 0 0 c\n",
+		/* numbers that do not fit */
+		"9223372036854775808\t:\t1.0\t1.0\t0\t0\t0\t0\tc\n",
+		"1\t:\t18446744073710.0\t1.0\t0\t0\t0\t0\tc\n",
+		"1\t:\t1.0\t1.0\t-1\t0\t0\t0\tc\n",
+		"1\t:\t1.0\t1.0\t0\t0\t4294967296\t0\tc\n",
 	};
 
 	for (size_t k = 0; k < sizeof(none) / sizeof(*none); k++) {
