@@ -1,13 +1,13 @@
 /*
  * bare_launch.c - how fast a launch could be with launchers that wait: no protocol and
- * no safety.  A yardstick for storm run.
+ * no safety.  A yardstick for storm run; its floor is one for storm each, too.
  *
  *	bare_launch serve GROUP PORT INTERFACE_IP	on each node: for each
  *		datagram spawn true, wait for it, answer
  *	bare_launch launch GROUP PORT INTERFACE_IP N	one datagram to all, N answers:
  *		microseconds
- *	bare_launch floor N				N times posix_spawn of true, two
- *		at a time: what the machine itself needs, in microseconds
+ *	bare_launch floor N [PROGRAM [WORDS]]		N times posix_spawn of true, or of
+ *		PROGRAM, two at a time: what the machine itself needs, in microseconds
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -30,16 +30,17 @@
 
 extern char **environ;
 
-static void bare_spawn(void)
+static char *bare_true[] = { (char *) "/bin/true", NULL };
+
+static void bare_spawn(char **argv)
 {
-	char *argv[] = { "/bin/true", NULL };
 	pid_t pid;
 
 	if (posix_spawn(&pid, argv[0], NULL, NULL, argv, environ))
 		exit(1);
 }
 
-static int bare_floor(unsigned int n)
+static int bare_floor(unsigned int n, char **argv)
 {
 	uint64_t begun = storm_now();
 	unsigned int running = 0;
@@ -49,7 +50,7 @@ static int bare_floor(unsigned int n)
 			wait(NULL);
 			running--;
 		}
-		bare_spawn();
+		bare_spawn(argv);
 		running++;
 	}
 	while (wait(NULL) > 0)
@@ -91,7 +92,7 @@ static int bare_serve(char **argv)
 		if (recvfrom(s, buf, sizeof(buf), 0, (struct sockaddr *) &from,
 			     &len) < 1)
 			continue;
-		bare_spawn();
+		bare_spawn(bare_true);
 		wait(NULL);
 		sendto(s, buf, 8, 0, (struct sockaddr *) &from, len);
 	}
@@ -136,8 +137,9 @@ static int bare_launch(char **argv)
 
 int main(int argc, char **argv)
 {
-	if (argc == 3 && !strcmp(argv[1], "floor"))
-		return bare_floor((unsigned int) atoi(argv[2]));
+	if (argc >= 3 && !strcmp(argv[1], "floor"))
+		return bare_floor((unsigned int) atoi(argv[2]),
+				  argc > 3 ? argv + 3 : bare_true);
 	if (argc == 5 && !strcmp(argv[1], "serve"))
 		return bare_serve(argv);
 	if (argc == 6 && !strcmp(argv[1], "launch"))
