@@ -87,10 +87,15 @@ static void launcher_polls_fill(struct launcher_polls *l)
 	}
 }
 
+/* Of two times to wait, of which -1 is for ever. */
+static int launcher_sooner(int a, int b)
+{
+	return b >= 0 && (a < 0 || b < a) ? b : a;
+}
+
 /* How many ms to wait for events; -1: until there is one. */
 static int launcher_patience(void)
 {
-	int door = launcher_door_patience();
 	int wait = launcher.ending  ? LINGER / 4 :
 		   !launcher.member ? OPEN_LOOK :
 				      -1;
@@ -98,10 +103,11 @@ static int launcher_patience(void)
 	for (struct launched *run = launcher.runs; run; run = run->next) {
 		int again = run->relay ? relay_again(run->relay) : -1;
 
-		if (again >= 0 && (wait < 0 || again < wait))
-			wait = again;
+		wait = launcher_sooner(wait, again);
 	}
-	return door >= 0 && (wait < 0 || door < wait) ? door : wait;
+	for (const struct local_task *t = launcher.tasks; t; t = t->next)
+		wait = launcher_sooner(wait, launcher_lines_wait(t));
+	return launcher_sooner(wait, launcher_door_patience());
 }
 
 static short launcher_came(const struct launcher_polls *l, int fd)

@@ -15,7 +15,13 @@
 #include <unistd.h>
 
 #include "launcher_private.h"
+#include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/minmax.h"
+
+/* A task that has been silent so long may wait for an answer: its line is sent without
+ * an end, as a prompt has none. */
+#define SILENT (100 * STORM_MS)
 
 void launcher_report(uint32_t id, uint32_t code)
 {
@@ -52,7 +58,30 @@ void launcher_run_drop(struct launched *run)
 
 bool launcher_cuts_lines(const struct launched *run)
 {
-	return run->what.label && !run->what.framed;
+	return !run->what.framed &&
+	       (run->what.label ||
+		(run->start.tasks > 1 && !run->what.unbuffered));
+}
+
+/* ns until it was silent for so long; UINT64_MAX: its line is not waited for. */
+static uint64_t launcher_line_left(const struct run_lines *l)
+{
+	uint64_t now = storm_now();
+
+	if (!l->have || *l->label)
+		return UINT64_MAX;
+	return now >= l->since + SILENT ? 0 : l->since + SILENT - now;
+}
+
+int launcher_lines_wait(const struct local_task *t)
+{
+	uint64_t left = UINT64_MAX;
+
+	for (int k = 0; k < 2; k++)
+		if (t->pipe[k] >= 0 && relay_has_room(t->run->relay))
+			left = storm_min(left,
+					 launcher_line_left(&t->lines[k]));
+	return left == UINT64_MAX ? -1 : (int) (left / STORM_MS) + (left > 0);
 }
 
 /* Its task is reported. */
@@ -95,13 +124,18 @@ static bool launcher_lines_read(struct local_task *t, int k)
 			return false;
 		n = read(t->pipe[k], to, room);
 		err = n < 0 ? errno : 0;
-		if (n > 0)
+		if (n > 0) {
 			l->have += (size_t) n;
+			l->since = storm_now();
+		}
 		if (n > 0 && relay_failed(relay))
 			return false;
 	}
-	if (err == EAGAIN && !t->ended)
+	if (err == EAGAIN && !t->ended) {
+		if (!launcher_line_left(l))
+			relay_lines(relay, l, fd, true);
 		return false;
+	}
 	relay_lines(relay, l, fd, true);
 	return !l->have;
 }

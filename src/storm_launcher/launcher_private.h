@@ -53,9 +53,9 @@ struct local_task {
 	uint32_t id;
 	pid_t pid;
 	int pipe[2]; /* its output; -1: none, or it is read to its end */
-	struct run_lines lines[2]; /* with -l */
-	bool ended, wrote;	   /* to the relay */
-	struct task_input *from;   /* NULL: none comes */
+	struct run_lines lines[2];
+	bool ended, wrote;	 /* to the relay */
+	struct task_input *from; /* NULL: none comes */
 	int input;    /* the pipe for it; -1: none, or it is closed */
 	uint64_t fed; /* bytes that the pipe has taken */
 	int lost;     /* input, by this errno; or 0 */
@@ -123,8 +123,10 @@ void launcher_begin(struct storm_in *in, uint8_t *msg);
 
 void launcher_report(uint32_t id, uint32_t code);
 void launcher_run_drop(struct launched *run);
-/* Is its output cut into lines with a label? */
+/* Is its output cut into lines? */
 bool launcher_cuts_lines(const struct launched *run);
+/* How many ms until a line without an end is sent; -1: there is none. */
+int launcher_lines_wait(const struct local_task *t);
 /* Let go of its pipes, and free it; NULL: nothing. */
 void launcher_task_drop(struct local_task *t);
 /* Send what it has written. */

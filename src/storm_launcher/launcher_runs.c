@@ -56,7 +56,7 @@ static void launcher_start_task(struct launched *run, uint32_t local,
 		t->run = run;
 		t->id = id;
 		t->input = t->pipe[0] = t->pipe[1] = -1;
-		for (int k = 0; launcher_cuts_lines(run) && k < 2; k++)
+		for (int k = 0; run->what.label && k < 2; k++)
 			run_lines_label(&t->lines[k], rank, run->start.tasks);
 		if (task_paths(&run->form, local, &io))
 			env = task_env(&run->form, local);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "run_lines.h"
+#include "src/libstorm/base/minmax.h"
 
 void run_lines_label(struct run_lines *l, uint32_t task, uint32_t tasks)
 {
@@ -26,10 +27,36 @@ uint8_t *run_lines_room(struct run_lines *l, size_t *room)
 	return l->buf + l->have;
 }
 
+static void run_lines_drop(struct run_lines *l, size_t n)
+{
+	if (n)
+		memmove(l->buf, l->buf + n, l->have - n);
+	l->have -= n;
+}
+
+/* Up to the end of the last line that fits. */
+static size_t run_lines_take_bare(struct run_lines *l, uint8_t *out,
+				  size_t size, bool over)
+{
+	size_t n = storm_min(l->have, size);
+	const uint8_t *end = n ? memrchr(l->buf, '\n', n) : NULL;
+
+	if (end)
+		n = (size_t) (end - l->buf) + 1;
+	else if (n < l->have || !(over || n == RUN_LINE_MAX))
+		n = 0;
+	if (n)
+		memcpy(out, l->buf, n);
+	run_lines_drop(l, n);
+	return n;
+}
+
 size_t run_lines_take(struct run_lines *l, uint8_t *out, size_t size, bool over)
 {
 	size_t label = strlen(l->label), at = 0, put = 0;
 
+	if (!label)
+		return run_lines_take_bare(l, out, size, over);
 	while (at < l->have) {
 		const uint8_t *line = l->buf + at;
 		const uint8_t *end = memchr(line, '\n', l->have - at);
@@ -45,9 +72,7 @@ size_t run_lines_take(struct run_lines *l, uint8_t *out, size_t size, bool over)
 		out[put++] = '\n';
 		at += len + (end != NULL);
 	}
-	if (at)
-		memmove(l->buf, l->buf + at, l->have - at);
-	l->have -= at;
+	run_lines_drop(l, at);
 	return put;
 }
 

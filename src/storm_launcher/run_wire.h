@@ -13,7 +13,7 @@
 #include "src/libstorm/wire/wire.h"
 
 /* Client, head and launchers must have the same. */
-#define RUN_VERSION 4
+#define RUN_VERSION 5
 #define RUN_FRAME_HEADER 5
 #define RUN_FRAME_MAX (4u << 20) /* bytes of a body */
 #define RUN_LIMITS 16		 /* resource limits, RLIMIT_CPU and on */
@@ -116,8 +116,9 @@ struct run_what {
 	const char *cwd;
 	/* what -i, -o and -e say (run_paths.h), or ""; err as out: they share a file */
 	const char *stream[3];
-	bool label;  /* lines of output begin with their task's number */
-	bool append; /* files are not emptied */
+	bool label;	 /* lines of output begin with their task's number */
+	bool unbuffered; /* without a label lines are not made whole */
+	bool append;	 /* files are not emptied */
 	bool direct; /* tasks on the client's host may have its own descriptors */
 	bool lends; /* its descriptor 0, too, if one task alone has input */
 	bool framed; /* the client is told whose output it is, and each end of a task */

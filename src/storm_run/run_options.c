@@ -31,7 +31,7 @@ static const char usage[] =
 	"  -i, --input=all|N|none|FILE   input for all tasks, one, none; a file's [all]\n"
 	"      --open-mode=a|t      append to these files, or empty them first [t]\n"
 	"  -l, --label              begin each line with the number of its task\n"
-	"  -u, --unbuffered         nothing: output comes as it is written\n"
+	"  -u, --unbuffered         output comes as it is written, and not by lines\n"
 	"      --start              start the launchers alone; then they stay if idle\n"
 	"      --stop               end the launchers, and what they run\n"
 	"  -V, --version, -h, --help   print the version, or this summary\n"
@@ -174,7 +174,7 @@ static const struct {
 	{ "SLURM_KILL_BAD_EXIT", 'K' }, { "SLURM_WAIT", 'W' },
 	{ "SLURM_STDINMODE", 'i' },	{ "SLURM_STDOUTMODE", 'o' },
 	{ "SLURM_STDERRMODE", 'e' },	{ "SLURM_OPEN_MODE", OPEN_MODE },
-	{ "SLURM_LABELIO", 'l' },
+	{ "SLURM_LABELIO", 'l' },	{ "SLURM_UNBUFFEREDIO", 'u' },
 };
 
 /* False: it was said why. */
@@ -219,7 +219,8 @@ static bool run_set(int option, const char *value, struct run_options *o)
 	case 'l':
 		o->label = !value || strcmp(value, "0") != 0;
 		return true;
-	case 'u': /* pieces come as they are written, whatever is said */
+	case 'u':
+		o->unbuffered = !value || strcmp(value, "0") != 0;
 		return true;
 	case STOP:
 		o->stop = true;

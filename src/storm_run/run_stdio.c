@@ -94,6 +94,7 @@ bool run_stdio_open_numbered(const struct run_options *o, uint64_t run,
 void run_stdio_tell(const struct run_options *o, struct run_what *w)
 {
 	w->label = o->label;
+	w->unbuffered = o->unbuffered;
 	w->append = o->append;
 	w->direct = !o->label;
 	for (int k = 0; k < 3; k++) {

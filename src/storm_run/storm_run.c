@@ -111,6 +111,17 @@ static void run_stop_output(int fd)
 #define PIECE 4096
 #define DROP 1000 /* ms */
 
+/* Other writers to the same pipe come between lines, unless one is longer. */
+static size_t run_piece(const uint8_t *buf, size_t len)
+{
+	const uint8_t *end;
+
+	if (len <= PIECE)
+		return len;
+	end = memrchr(buf, '\n', PIECE);
+	return end ? (size_t) (end - buf) + 1 : PIECE;
+}
+
 /* A reader that has stopped does not keep signals from the tasks, and not the end of
  * tasks that a signal has ended from being told. */
 static void run_write(int fd, const uint8_t *buf, size_t len)
@@ -132,7 +143,7 @@ static void run_write(int fd, const uint8_t *buf, size_t len)
 			run_pass_signal();
 		if (came < 0 || !p[0].revents)
 			continue;
-		n = write(run_stdio_fd(fd), buf, len < PIECE ? len : PIECE);
+		n = write(run_stdio_fd(fd), buf, run_piece(buf, len));
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			run_stop_output(fd);
 		if (n <= 0)

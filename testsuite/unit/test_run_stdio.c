@@ -56,25 +56,49 @@ START_TEST(test_labels)
 }
 END_TEST
 
-/* Whatever the pieces are, all comes, in order, and each line begins with the label. */
+/* Without a label all bytes come as they are: whole lines, until nothing more comes. */
+START_TEST(test_bare)
+{
+	struct run_lines l = { .have = 0 };
+
+	put(&l, "one\n\ntw");
+	ck_assert_str_eq(taken(&l, 100, false), "one\n\n");
+	ck_assert_str_eq(taken(&l, 100, false), "");
+	put(&l, "o\nthree");
+	ck_assert_str_eq(taken(&l, 3, true), "");
+	ck_assert_str_eq(taken(&l, 100, true), "two\n");
+	ck_assert_str_eq(taken(&l, 4, true), "");
+	ck_assert_str_eq(taken(&l, 100, true), "three");
+	ck_assert_str_eq(taken(&l, 100, true), "");
+	put(&l, "four\nfive\n");
+	ck_assert_str_eq(taken(&l, 9, false), "four\n");
+	ck_assert_str_eq(taken(&l, 5, false), "five\n");
+	run_lines_fini(&l);
+}
+END_TEST
+
+/* Whatever the pieces are, all comes, in order, and each line begins with the label, if
+ * there is one. */
 START_TEST(test_pieces)
 {
 	struct rnd x = rnd_of(_i);
+	const char *label = _i & 1 ? "" : "  3: ";
 	static char in[60000], want[400000], got[400000];
 	size_t len = 0, at = 0, have = 0, end = 0;
 	struct run_lines l = { .have = 0 };
 	bool begins = true;
 
-	run_lines_label(&l, 3, 1000);
+	if (*label)
+		run_lines_label(&l, 3, 1000);
 	while (len < sizeof(in) - 1)
 		in[len++] = below(&x, 1 + below(&x, 400)) ? 'x' : '\n';
 	for (size_t k = 0; k < len; k++) {
 		if (begins)
-			end += (size_t) sprintf(want + end, "  3: ");
+			end += (size_t) sprintf(want + end, "%s", label);
 		want[end++] = in[k];
 		begins = in[k] == '\n';
 	}
-	if (!begins)
+	if (!begins && *label)
 		want[end++] = '\n';
 	while (at < len || l.have) {
 		size_t room, some = below(&x, 3000);
@@ -102,6 +126,12 @@ START_TEST(test_long_line)
 	size_t room;
 	uint8_t *to = run_lines_room(&l, &room);
 
+	must(to && room == RUN_LINE_MAX);
+	memset(to, 'y', room);
+	l.have = room;
+	must(!*taken(&l, RUN_LINE_MAX - 1, false));
+	must(strlen(taken(&l, RUN_LINE_MAX, false)) == RUN_LINE_MAX);
+	to = run_lines_room(&l, &room);
 	run_lines_label(&l, 0, 1);
 	must(to && room == RUN_LINE_MAX);
 	memset(to, 'y', room);
@@ -182,6 +212,7 @@ int main(void)
 	TCase *t = tcase_create("lines"), *p = tcase_create("paths");
 
 	tcase_add_test(t, test_labels);
+	tcase_add_test(t, test_bare);
 	tcase_add_loop_test(t, test_pieces, 0, unit_runs(20));
 	tcase_add_test(t, test_long_line);
 	suite_add_tcase(s, t);
