@@ -6,6 +6,7 @@
  *	launcher_heard.c	what the head sends in the domain
  *	launcher_runs.c		how a run begins here
  *	launcher_ends.c		how its tasks end
+ *	launcher_output.c	their output
  *	launcher_input.c	their input
  *	launcher_door.c		clients on this host, and the way to the head
  *	launcher_files.c	descriptors of clients on the head's host
@@ -123,14 +124,8 @@ void launcher_begin(struct storm_in *in, uint8_t *msg);
 
 void launcher_report(uint32_t id, uint32_t code);
 void launcher_run_drop(struct launched *run);
-/* Is its output cut into lines? */
-bool launcher_cuts_lines(const struct launched *run);
-/* How many ms until a line without an end is sent; -1: there is none. */
-int launcher_lines_wait(const struct local_task *t);
 /* Let go of its pipes, and free it; NULL: nothing. */
 void launcher_task_drop(struct local_task *t);
-/* Send what it has written. */
-void launcher_task_read(struct local_task *t);
 /* Report the tasks that have ended and whose output the client has. */
 void launcher_tasks_report(void);
 void launcher_reap(void);
@@ -138,6 +133,13 @@ void launcher_reap(void);
 void launcher_kill(uint64_t number, int sig);
 /* End all that tasks of this run have started here and left behind. */
 void launcher_sweep(uint64_t number);
+
+/* -------------------------------------------------------- launcher_output.c --- */
+
+/* How many ms until a line without an end is sent; -1: there is none. */
+int launcher_lines_wait(const struct local_task *t);
+/* Send what it has written. */
+void launcher_task_read(struct local_task *t);
 
 /* --------------------------------------------------------- launcher_input.c --- */
 
