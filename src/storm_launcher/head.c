@@ -97,6 +97,7 @@ static void head_end_runs(void)
 		struct conn *c = run->client;
 		uint8_t status = (uint8_t) run_status(run);
 
+		head_fold_end(run);
 		/* what a puller that was killed has begun is to end, too */
 		if ((run->kill_bad || run->keep) && run->rank)
 			head_cast_sweep(run);
@@ -222,6 +223,8 @@ static void head_take(struct conn *c, enum run_kind kind, struct storm_in *body)
 		head_output(c, body);
 	} else if (c->kind == CONN_INLET && kind == RUN_OUTPUT_OF) {
 		head_output_of(c, body);
+	} else if (c->kind == CONN_INLET && kind == RUN_FOLDED) {
+		head_folded(c, body);
 	} else if (c->kind == CONN_INLET && kind == RUN_ROOM) {
 		head_room(c, body);
 	} else if (c->tcp) {
@@ -371,6 +374,7 @@ static struct pollfd *head_polls(size_t *count)
 static void head_decide(void)
 {
 	head_check_casts();
+	head_fold_serve();
 	head_input_serve();
 	head_drop_conns(); /* before: a client that is gone begins nothing */
 	head_end_early();
@@ -394,7 +398,7 @@ static void head_turn(void)
 						   -1;
 	int came;
 
-	wait = head_idle_wait(head_limits_wait(wait));
+	wait = head_fold_wait(head_idle_wait(head_limits_wait(wait)));
 	came = p ? poll(p, count, wait) : -1;
 	if (came < 0) {
 		free(p);

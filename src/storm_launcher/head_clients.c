@@ -178,7 +178,8 @@ struct user_run *head_ask(struct conn *c, struct storm_in *body)
 		return NULL;
 	}
 	run->framed = c->what.framed;
-	c->what.direct &= !run->framed;
+	run->folds = c->what.fold && !run->framed;
+	c->what.direct &= !run->framed && !run->folds;
 	c->kind = CONN_CLIENT;
 	c->run = run->number;
 	/* without this first word a client may ask another head */

@@ -22,8 +22,7 @@
 #define STRANGER_LIMIT (3 * STORM_SEC)
 #define REFUSALS_EVERY (60 * STORM_SEC)
 
-/* A launcher sends no output before it has had one. */
-static void head_say_taken(struct conn *c)
+void head_say_taken(struct conn *c)
 {
 	uint8_t taken[8];
 	struct storm_out o = { taken, taken + sizeof(taken), false };
@@ -180,6 +179,11 @@ void head_deafen(struct conn *c, uint8_t fd)
 			conn_put(l, RUN_DEAF, &fd, 1);
 }
 
+bool head_has_reader(const struct conn *client)
+{
+	return conn_waits(client) < OUTPUT_WAITS;
+}
+
 bool head_may_read(const struct conn *c)
 {
 	const struct conn *to;
@@ -187,7 +191,7 @@ bool head_may_read(const struct conn *c)
 	if (c->kind != CONN_INLET)
 		return true;
 	to = head_client(c->run);
-	return !to || conn_waits(to) < OUTPUT_WAITS;
+	return !to || head_has_reader(to);
 }
 
 static bool head_is_stranger(const struct conn *c)

@@ -5,6 +5,7 @@
  *	head_clients.c	what clients ask for
  *	head_casts.c	messages to launchers
  *	head_output.c	output that launchers send
+ *	head_fold.c	equal lines of it, of which one is shown
  *	head_input.c	input that clients send
  *	head_doors.c	clients that come by launchers
  *	head_idle.c	the end of launchers that nobody uses
@@ -117,6 +118,10 @@ void head_check_casts(void);
 void head_prove(struct conn *c, struct storm_in *body);
 /* Bytes for the client of the connection's run. */
 void head_output(struct conn *c, const struct storm_in *body);
+/* Tell a launcher how much has come of it. */
+void head_say_taken(struct conn *c);
+/* Has its client room for more output? */
+bool head_has_reader(const struct conn *client);
 /* Likewise, of a framed run. */
 void head_output_of(struct conn *c, struct storm_in *body);
 /* The reader of a client's descriptor is gone: tasks elsewhere get the signal that
@@ -131,6 +136,17 @@ bool head_may_read(const struct conn *c);
 uint32_t head_strangers(void);
 bool head_has_room(void);
 void head_expire_strangers(void);
+
+/* ------------------------------------------------------------- head_fold.c --- */
+
+/* A line of several tasks. */
+void head_folded(struct conn *c, struct storm_in *body);
+/* Show the lines that have waited; how many ms to wait for the next one at most, where it
+ * was to be so many. */
+void head_fold_serve(void);
+int head_fold_wait(int wait);
+/* Nothing more comes of this run: show all. */
+void head_fold_end(struct user_run *run);
 
 /* ------------------------------------------------------------ head_input.c --- */
 

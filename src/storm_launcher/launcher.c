@@ -87,7 +87,7 @@ static void launcher_polls_fill(struct launcher_polls *l)
 	}
 }
 
-/* Of two times to wait, of which -1 is for ever. */
+/* The shorter one of two times to wait; -1 is for ever. */
 static int launcher_sooner(int a, int b)
 {
 	return b >= 0 && (a < 0 || b < a) ? b : a;
@@ -104,6 +104,7 @@ static int launcher_patience(void)
 		int again = run->relay ? relay_again(run->relay) : -1;
 
 		wait = launcher_sooner(wait, again);
+		wait = launcher_sooner(wait, launcher_fold_wait(run));
 	}
 	for (const struct local_task *t = launcher.tasks; t; t = t->next)
 		wait = launcher_sooner(wait, launcher_lines_wait(t));
@@ -139,6 +140,7 @@ static void launcher_turn(struct launcher_polls *l)
 		short events;
 		int fd = run->relay ? relay_fd(run->relay, &events) : -1;
 
+		launcher_fold_serve(run);
 		if (run->relay)
 			relay_serve(run->relay,
 				    fd < 0 ? 0 : launcher_came(l, fd));

@@ -41,6 +41,8 @@ void launcher_run_drop(struct launched *run)
 		if (run->fd[k] >= 0)
 			close(run->fd[k]);
 	launcher_input_close(run);
+	for (int k = 0; k < 2; k++)
+		run_fold_destroy(run->fold[k]);
 	relay_destroy(run->relay);
 	run_what_free(&run->what);
 	run_start_free(&run->start);
@@ -79,6 +81,7 @@ void launcher_tasks_report(void)
 		if (t->ended && run->relay)
 			launcher_task_read(t);
 		if (!t->ended || t->pipe[0] >= 0 || t->pipe[1] >= 0 ||
+		    launcher_fold_has(t) ||
 		    (run->relay &&
 		     !relay_has_taken(run->relay, relay_sent(run->relay)))) {
 			at = &t->next;

@@ -45,7 +45,8 @@ struct launched {
 	struct task_input
 		*input; /* that comes by the relay: for all, or for each */
 	uint32_t inputs;
-	uint32_t tasks; /* that are not reported yet */
+	struct run_fold *fold[2]; /* lines that wait for equal ones; or NULL */
+	uint32_t tasks;		  /* that are not reported yet */
 };
 
 struct local_task {
@@ -136,8 +137,16 @@ void launcher_sweep(uint64_t number);
 
 /* -------------------------------------------------------- launcher_output.c --- */
 
-/* How many ms until a line without an end is sent; -1: there is none. */
+/* How many ms until a line without an end is sent, or one that waits for others' copies;
+ * -1: there is none. */
 int launcher_lines_wait(const struct local_task *t);
+int launcher_fold_wait(const struct launched *run);
+/* Its equal lines are sent once from now on.  False: no memory. */
+bool launcher_fold_open(struct launched *run, uint32_t first, uint32_t n);
+/* Send those that have waited. */
+void launcher_fold_serve(const struct launched *run);
+/* Does a line of the task wait? */
+bool launcher_fold_has(const struct local_task *t);
 /* Send what it has written. */
 void launcher_task_read(struct local_task *t);
 

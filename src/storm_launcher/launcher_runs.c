@@ -102,7 +102,8 @@ static bool launcher_run_files(struct launched *run, uint32_t first, uint32_t n)
 	    !(local && (run->lent || run->what.input == RUN_INPUT_NONE))) {
 		run->relay = relay_create(&run->start, launcher.self,
 					  &launcher.munge);
-		if (!run->relay || !launcher_input_open(run, first, n))
+		if (!run->relay || !launcher_input_open(run, first, n) ||
+		    !launcher_fold_open(run, first, n))
 			err = ENOMEM;
 	}
 	if (err)

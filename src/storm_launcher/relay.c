@@ -267,6 +267,18 @@ void relay_lines(struct relay *r, struct run_lines *l, uint8_t fd, bool over)
 	}
 }
 
+bool relay_folded(struct relay *r, uint8_t fd, const struct run_folded *line)
+{
+	if (r->failed)
+		return true;
+	if (!relay_has_room(r) || ROOM - r->have < run_folded_len(line))
+		return false;
+	run_folded_put(r->out + r->have, fd, line);
+	r->have += run_folded_len(line);
+	r->sent += line->len + 1;
+	return true;
+}
+
 bool relay_room(struct relay *r, uint32_t rank, uint64_t taken)
 {
 	if (r->failed)

@@ -36,6 +36,8 @@ void relay_destroy(struct relay *r);
 bool relay_read(struct relay *r, int pipe, uint8_t fd, uint32_t rank);
 /* Move lines to what is to be sent, as many as there is room for. */
 void relay_lines(struct relay *r, struct run_lines *l, uint8_t fd, bool over);
+/* Send a line of several tasks.  False: there is no room now. */
+bool relay_folded(struct relay *r, uint8_t fd, const struct run_folded *line);
 /* May more be read? */
 bool relay_has_room(const struct relay *r);
 /* Bytes of OUTPUT so far, and has the head got so many, or are they lost? */

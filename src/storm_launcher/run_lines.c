@@ -27,7 +27,7 @@ uint8_t *run_lines_room(struct run_lines *l, size_t *room)
 	return l->buf + l->have;
 }
 
-static void run_lines_drop(struct run_lines *l, size_t n)
+void run_lines_drop(struct run_lines *l, size_t n)
 {
 	if (n)
 		memmove(l->buf, l->buf + n, l->have - n);
@@ -51,26 +51,38 @@ static size_t run_lines_take_bare(struct run_lines *l, uint8_t *out,
 	return n;
 }
 
+bool run_lines_next(const struct run_lines *l, size_t *at, bool over,
+		    const uint8_t **line, size_t *len)
+{
+	size_t n = l->have - *at;
+	const uint8_t *end;
+
+	if (!n)
+		return false;
+	*line = l->buf + *at;
+	end = memchr(*line, '\n', n);
+	if (!end && !over && n < RUN_LINE_MAX)
+		return false;
+	*len = end ? (size_t) (end - *line) : n;
+	*at += *len + (end != NULL);
+	return true;
+}
+
 size_t run_lines_take(struct run_lines *l, uint8_t *out, size_t size, bool over)
 {
-	size_t label = strlen(l->label), at = 0, put = 0;
+	size_t label = strlen(l->label), at = 0, behind = 0, put = 0, len;
+	const uint8_t *line;
 
 	if (!label)
 		return run_lines_take_bare(l, out, size, over);
-	while (at < l->have) {
-		const uint8_t *line = l->buf + at;
-		const uint8_t *end = memchr(line, '\n', l->have - at);
-		size_t len = end ? (size_t) (end - line) : l->have - at;
-
-		if (!end && !over && len < RUN_LINE_MAX)
-			break;
+	while (run_lines_next(l, &behind, over, &line, &len)) {
 		if (label + len + 1 > size - put)
 			break;
 		memcpy(out + put, l->label, label);
 		memcpy(out + put + label, line, len);
 		put += label + len;
 		out[put++] = '\n';
-		at += len + (end != NULL);
+		at = behind;
 	}
 	run_lines_drop(l, at);
 	return put;

@@ -31,6 +31,11 @@ uint8_t *run_lines_room(struct run_lines *l, size_t *room);
  * they are not waited for, and the last line is one, too. */
 size_t run_lines_take(struct run_lines *l, uint8_t *out, size_t size,
 		      bool over);
+/* The line that begins at *at, without its end; *at is behind it.  False: there is none yet.
+ * The caller drops those that it has taken. */
+bool run_lines_next(const struct run_lines *l, size_t *at, bool over,
+		    const uint8_t **line, size_t *len);
+void run_lines_drop(struct run_lines *l, size_t n);
 void run_lines_fini(struct run_lines *l);
 
 #endif

@@ -3,6 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <unistd.h>
+
 #include "run_pieces.h"
 
 void run_input_head(uint8_t out[static RUN_INPUT_HEADER], uint32_t rank,
@@ -48,6 +50,22 @@ void run_gone_put(uint8_t out[static RUN_GONE_LEN], uint32_t rank,
 	storm_put32(&o, code);
 }
 
+size_t run_folded_len(const struct run_folded *line)
+{
+	return RUN_FRAME_HEADER + 1 + storm_set_len(&line->ranks) + line->len;
+}
+
+void run_folded_put(uint8_t *out, uint8_t fd, const struct run_folded *line)
+{
+	size_t len = run_folded_len(line);
+	struct storm_out o = { out + RUN_FRAME_HEADER, out + len, false };
+
+	run_frame_head(out, RUN_FOLDED, len - RUN_FRAME_HEADER);
+	storm_put8(&o, fd);
+	storm_put_set(&o, &line->ranks);
+	storm_put(&o, line->text, line->len);
+}
+
 static void run_piece_rest(struct storm_in *body, struct run_piece *p)
 {
 	p->len = body->bad ? 0 : (size_t) (body->end - body->p);
@@ -68,6 +86,19 @@ bool run_output_of_get(struct storm_in *body, struct run_piece *p)
 	p->fd = storm_get8(body);
 	run_piece_rest(body, p);
 	return !body->bad && p->len && (p->fd == 1 || p->fd == 2);
+}
+
+bool run_folded_get(struct storm_in *body, uint32_t tasks, uint8_t *fd,
+		    struct run_folded *line)
+{
+	*line = (struct run_folded) { .len = 0 };
+	*fd = storm_get8(body);
+	storm_get_set(body, &line->ranks, tasks - 1);
+	if (!body->bad)
+		line->len = (size_t) (body->end - body->p);
+	line->text = storm_get(body, line->len);
+	return storm_in_done(body) && line->ranks.count &&
+	       (*fd == STDOUT_FILENO || *fd == STDERR_FILENO);
 }
 
 bool run_room_get(struct storm_in *body, uint32_t *rank, uint64_t *taken)

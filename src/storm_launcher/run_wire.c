@@ -83,7 +83,7 @@ size_t run_what_len(const struct run_what *w)
 
 	for (int k = 0; k < 3; k++)
 		n += 4 + strlen(w->stream[k]) + 1;
-	return n + 6 + 1 + 4 + run_list_len(w->argv) + run_list_len(w->env);
+	return n + 7 + 1 + 4 + run_list_len(w->argv) + run_list_len(w->env);
 }
 
 void run_what_put(struct storm_out *o, const struct run_what *w)
@@ -95,6 +95,7 @@ void run_what_put(struct storm_out *o, const struct run_what *w)
 	for (int k = 0; k < 3; k++)
 		run_put_text(o, w->stream[k]);
 	storm_put8(o, w->label);
+	storm_put8(o, w->fold);
 	storm_put8(o, w->unbuffered);
 	storm_put8(o, w->append);
 	storm_put8(o, w->direct);
@@ -116,6 +117,7 @@ bool run_what_get(struct storm_in *i, struct run_what *w)
 	for (int k = 0; k < 3; k++)
 		w->stream[k] = run_get_text(i);
 	w->label = storm_get8(i);
+	w->fold = storm_get8(i);
 	w->unbuffered = storm_get8(i);
 	w->append = storm_get8(i);
 	w->direct = storm_get8(i);

@@ -13,7 +13,7 @@
 #include "src/libstorm/wire/wire.h"
 
 /* Client, head and launchers must have the same. */
-#define RUN_VERSION 5
+#define RUN_VERSION 6
 #define RUN_FRAME_HEADER 5
 #define RUN_FRAME_MAX (4u << 20) /* bytes of a body */
 #define RUN_LIMITS 16		 /* resource limits, RLIMIT_CPU and on */
@@ -87,6 +87,9 @@ enum run_kind {
 	/* of a framed run, head -> client: u32 rank, u32 run_code().  Its task has
 	 * ended, and all of its output came before */
 	RUN_GONE = 33,
+	/* of a run that folds, launcher -> head, for OUTPUT: u8 descriptor, a set of
+	 * ranks, a line of them all without its end */
+	RUN_FOLDED = 34,
 	/* client, a connection's first one: the launchers are to stay, also if
 	 * nothing runs; the head answers READY or AGAIN */
 	RUN_STAY = 40,
@@ -117,6 +120,7 @@ struct run_what {
 	/* what -i, -o and -e say (run_paths.h), or ""; err as out: they share a file */
 	const char *stream[3];
 	bool label;	 /* lines of output begin with their task's number */
+	bool fold;	 /* equal lines of its tasks are shown once */
 	bool unbuffered; /* without a label lines are not made whole */
 	bool append;	 /* files are not emptied */
 	bool direct; /* tasks on the client's host may have its own descriptors */

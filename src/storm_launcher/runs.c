@@ -46,6 +46,8 @@ void runs_free(struct user_run *run)
 	for (uint32_t k = 0; k < run->feeds; k++)
 		run_feed_fini(&run->feed[k]);
 	free(run->feed);
+	for (int k = 0; k < 2; k++)
+		run_fold_destroy(run->fold[k]);
 	storm_idset_clear(&run->nodes);
 	storm_idset_clear(&run->done);
 	storm_idset_clear(&run->freed);

@@ -9,6 +9,7 @@
 #define STORM_RUNS_H
 
 #include "run_feed.h"
+#include "run_fold.h"
 #include "run_wire.h"
 #include "src/libstorm/storm.h"
 
@@ -54,6 +55,8 @@ struct user_run {
 	struct run_ended *ended;  /* in any order */
 	bool whole;		  /* as run_want's */
 	bool keep;		  /* the loss of a node does not end it */
+	bool folds; /* equal lines are shown once; what of them waits, or NULL */
+	struct run_fold *fold[2];
 	bool framed;		/* its client hears of the end of each task, */
 	struct run_ended *gone; /* and has not yet heard of these */
 	/* once it runs, and if the head takes input for it: one for all tasks, or

@@ -31,9 +31,9 @@ static const char usage[] =
 	"  -i, --input=all|N|none|FILE   input for all tasks, one, none; a file's [all]\n"
 	"      --open-mode=a|t      append to these files, or empty them first [t]\n"
 	"  -l, --label              begin each line with the number of its task\n"
+	"      --fold               show equal lines of many tasks once: [0-3]: text\n"
 	"  -u, --unbuffered         output comes as it is written, and not by lines\n"
-	"      --start              start the launchers alone; then they stay if idle\n"
-	"      --stop               end the launchers, and what they run\n"
+	"      --start, --stop      start launchers, which stay; end them, and what they run\n"
 	"  -V, --version, -h, --help   print the version, or this summary\n"
 	"\n"
 	"Exit status: the highest one of the tasks; 128 and more: a signal.  1 also if\n"
@@ -134,7 +134,7 @@ static bool run_open_mode(const char *value, bool *append)
 
 /* -------------------------------------------------------------------- options --- */
 
-enum { START = 256, STOP, OPEN_MODE, NOT_YET };
+enum { START = 256, STOP, OPEN_MODE, FOLD, NOT_YET };
 
 static const struct option run_options_known[] = {
 	{ "nodes", required_argument, NULL, 'N' },
@@ -151,6 +151,7 @@ static const struct option run_options_known[] = {
 	{ "input", required_argument, NULL, 'i' },
 	{ "open-mode", required_argument, NULL, OPEN_MODE },
 	{ "label", no_argument, NULL, 'l' },
+	{ "fold", no_argument, NULL, FOLD },
 	{ "unbuffered", no_argument, NULL, 'u' },
 	{ "start", no_argument, NULL, START },
 	{ "stop", no_argument, NULL, STOP },
@@ -219,6 +220,9 @@ static bool run_set(int option, const char *value, struct run_options *o)
 	case 'l':
 		o->label = !value || strcmp(value, "0") != 0;
 		return true;
+	case FOLD:
+		o->fold = true;
+		return true;
 	case 'u':
 		o->unbuffered = !value || strcmp(value, "0") != 0;
 		return true;
@@ -259,9 +263,9 @@ static bool run_streams_agree(struct run_options *o)
 
 	if (!o->stream[2])
 		o->stream[2] = o->stream[1];
-	for (int k = 1; o->label && k < 3; k++)
+	for (int k = 1; (o->label || o->fold) && k < 3; k++)
 		if (run_stream_of(o->stream[k], &task) == RUN_MANY_FILES) {
-			run_say("%s: lines of a file for each task or node have no label yet",
+			run_say("%s: -l and --fold are not for a file for each task or node",
 				o->stream[k]);
 			return false;
 		}

@@ -94,9 +94,10 @@ bool run_stdio_open_numbered(const struct run_options *o, uint64_t run,
 void run_stdio_tell(const struct run_options *o, struct run_what *w)
 {
 	w->label = o->label;
+	w->fold = o->fold;
 	w->unbuffered = o->unbuffered;
 	w->append = o->append;
-	w->direct = !o->label;
+	w->direct = !o->label && !o->fold;
 	for (int k = 0; k < 3; k++) {
 		bool ours = k && run_stdio_is_ours(o->stream[k]);
 

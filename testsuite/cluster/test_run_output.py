@@ -5,7 +5,7 @@ import re
 import pytest
 
 from harness import until
-from run_lab import begin, batch, end_run, lab, said  # noqa: F401
+from run_lab import begin, batch, end_run, lab, printed, said  # noqa: F401
 
 pytestmark = pytest.mark.storm_only
 
@@ -49,3 +49,38 @@ storm run -u -N2 -n2 -x n1,n2 bash -c 'until grep -qF ... log; do printf .; done
     assert one.finish().code == 0, one.log()
     assert one.log().splitlines()[-3:-1] == ["name? name? end", "end"] and \
         re.search(r"\n\.{3,}\ncode 0$", one.log()), one.log()
+
+
+def unfold(lines, tasks):
+    """What each task has said, in its order."""
+    said_by = [[] for _ in range(tasks)]
+    for line in lines:
+        ranks, text = re.fullmatch(r"\[([\d,-]+)\]: (.*)", line).groups()
+        for part in ranks.split(","):
+            first, _, last = part.partition("-")
+            for rank in range(int(first), int(last or first) + 1):
+                said_by[rank].append(text)
+    return said_by
+
+
+def test_fold(lab):
+    """Equal lines of all tasks come once, with the numbers of those that said them, before
+    the run's end is told. Each task's own lines are all there, in their order."""
+    one = begin(lab, """
+storm run -N4 -n8 --fold sh -c 'until [ -e go ] ; do
+    touch up.$SLURM_PROCID; [ $(ls up.* | wc -l) -lt 8 ] || touch go; done
+  printf "same\\n\\nno end"; echo err >&2; exit $((SLURM_PROCID == 5))' 2>&1 | sort
+storm run -N4 -n8 --fold bash -c 'for k in $(seq 2000); do
+  echo line $((k / (1 + SLURM_PROCID % 3))); done; seq $SLURM_PROCID' >many; echo code $?
+storm run -n1 --fold echo one; wc -l <many
+storm run -N2 -n2 --fold -o by.%t true; echo refused $?
+""")
+    out = printed(one)
+    assert out[:5] == ["[0-7]: ", "[0-7]: err", "[0-7]: no end", "[0-7]: same",
+                       "storm run: error: n3: task 5: Exited with exit code 1"], out
+    assert out[5:7] == ["code 0", "[0]: one"] and 2000 < int(out[7]) < 16028, out
+    assert out[8:] == ["storm run: by.%t: -l and --fold are not for a file for each task or "
+                       "node", "refused 2"], out
+    for rank, heard in enumerate(unfold((one.dir / "many").read_text().splitlines(), 8)):
+        assert heard == [f"line {k // (1 + rank % 3)}" for k in range(1, 2001)] + \
+            [str(k) for k in range(1, rank + 1)], rank

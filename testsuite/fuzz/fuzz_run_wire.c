@@ -185,6 +185,31 @@ static void stream_read(const uint8_t *buf, size_t len)
 
 /* ------------------------------------------------------------ what is of a task --- */
 
+/* Sets have several encodings: what is read again is the same. */
+static void folded_read(struct storm_in i)
+{
+	struct run_folded line, again;
+	uint8_t fd, fd_again, *frame;
+
+	if (run_folded_get(&i, 1000, &fd, &line)) {
+		must_be_set(&line.ranks, 999);
+		frame = malloc(run_folded_len(&line));
+		must(frame);
+		run_folded_put(frame, fd, &line);
+		i = (struct storm_in) { frame + RUN_FRAME_HEADER,
+					frame + run_folded_len(&line), false };
+		must(run_folded_get(&i, 1000, &fd_again, &again));
+		must(fd == fd_again && line.len == again.len &&
+		     !memcmp(line.text, again.text, line.len));
+		must(line.ranks.count == again.ranks.count &&
+		     !memcmp(line.ranks.r, again.ranks.r,
+			     line.ranks.count * sizeof(*line.ranks.r)));
+		storm_idset_clear(&again.ranks);
+		free(frame);
+	}
+	storm_idset_clear(&line.ranks);
+}
+
 /* The frame that is made anew is the one that was read. */
 static void must_be_frame(const uint8_t *frame, size_t head, enum run_kind kind,
 			  const uint8_t *body, size_t len)
@@ -200,7 +225,7 @@ static void must_be_frame(const uint8_t *frame, size_t head, enum run_kind kind,
 static void piece_read(const uint8_t *buf, size_t len)
 {
 	struct storm_in i = { buf, buf + len, false };
-	uint8_t kind = storm_get8(&i) % 4, frame[RUN_ROOM_LEN];
+	uint8_t kind = storm_get8(&i) % 5, frame[RUN_ROOM_LEN];
 	const uint8_t *body = i.p;
 	size_t rest = (size_t) (i.end - i.p);
 	struct run_piece p;
@@ -221,6 +246,8 @@ static void piece_read(const uint8_t *buf, size_t len)
 	} else if (kind == 2 && run_room_get(&i, &rank, &taken)) {
 		run_room_put(frame, rank, taken);
 		must_be_frame(frame, RUN_ROOM_LEN, RUN_ROOM, body, rest);
+	} else if (kind == 4) {
+		folded_read(i);
 	} else if (kind == 3 && run_gone_get(&i, &rank, &code)) {
 		run_gone_put(frame, rank, code);
 		must_be_frame(frame, RUN_GONE_LEN, RUN_GONE, body, rest);

@@ -1590,6 +1590,7 @@ static void runs(void)
 		.cwd = "/",
 		.stream = { "", "out-%t", "" },
 		.label = true,
+		.fold = true,
 		.input = RUN_INPUT_EACH,
 		.framed = true,
 		.argv = (char *[]) { "true", "", NULL },
@@ -1641,6 +1642,14 @@ static void runs(void)
 	storm_put32(&o, 3);
 	storm_put(&o, "input", 5);
 	end("run_wire", "input");
+
+	begin();
+	storm_put8(&o, 5);
+	storm_put8(&o, 4);
+	storm_put8(&o, 1);
+	storm_put_set(&o, &(struct storm_idset) { past, 2, 2 });
+	storm_put(&o, "folded", 6);
+	end("run_wire", "folded");
 
 	for (int long_one = 0; long_one < 2; long_one++) {
 		begin();
