@@ -41,6 +41,9 @@ struct conn {
 	uint8_t *ask;
 	size_t ask_len;
 	struct run_what what;
+	/* the size of its terminal, as it was told last; if it was */
+	struct run_window window;
+	bool resized;
 	uint8_t queued; /* it was told that it waits */
 	uint8_t deaf;	/* bit k: nobody reads its descriptor k */
 	/* INLET: bytes of output that it has brought; whether it got what came of

@@ -242,6 +242,8 @@ static void head_take(struct conn *c, enum run_kind kind, struct storm_in *body)
 		head_signal(c, storm_get8(body));
 	} else if (c->kind == CONN_CLIENT && kind == RUN_INPUT) {
 		head_input(c, body);
+	} else if (c->kind == CONN_CLIENT && kind == RUN_WINDOW) {
+		head_resize(c, body);
 	} else if (c->kind == CONN_CLIENT && kind == RUN_DEAF) {
 		head_deafen(c, storm_get8(body));
 	} else {

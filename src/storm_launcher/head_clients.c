@@ -128,6 +128,11 @@ static bool head_tasks_named(const struct user_run *run,
 {
 	uint32_t task = w->input_rank;
 
+	if (w->pty && (run->tasks > 1 || w->input != RUN_INPUT_ALL)) {
+		snprintf(why, size, "--pty is for one task, the run has %u",
+			 run->tasks);
+		return false;
+	}
 	if (w->input == RUN_INPUT_ONE && task >= run->tasks) {
 		head_say_no_task(run, task, why, size);
 		return false;
@@ -179,7 +184,7 @@ struct user_run *head_ask(struct conn *c, struct storm_in *body)
 	}
 	run->framed = c->what.framed;
 	run->folds = c->what.fold && !run->framed;
-	c->what.direct &= !run->framed && !run->folds;
+	c->what.direct &= !run->framed && !run->folds && !c->what.pty;
 	c->kind = CONN_CLIENT;
 	c->run = run->number;
 	/* without this first word a client may ask another head */

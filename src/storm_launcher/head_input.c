@@ -84,6 +84,30 @@ void head_input(struct conn *c, struct storm_in *body)
 			head_pass_input(l, p.rank, p.buf, p.len);
 }
 
+void head_tell_size(const struct conn *client, struct conn *inlet)
+{
+	uint8_t body[RUN_WINDOW_LEN];
+	struct storm_out o = { body, body + sizeof(body), false };
+
+	if (!client->resized)
+		return;
+	run_window_put(&o, &client->window);
+	conn_put(inlet, RUN_WINDOW, body, sizeof(body));
+}
+
+void head_resize(struct conn *c, struct storm_in *body)
+{
+	run_window_get(body, &c->window);
+	if (!storm_in_done(body) || !c->what.pty) {
+		conn_close(c);
+		return;
+	}
+	c->resized = true;
+	for (struct conn *l = head.conns; l; l = l->next)
+		if (l->kind == CONN_INLET && l->run == c->run)
+			head_tell_size(c, l);
+}
+
 void head_room(struct conn *c, struct storm_in *body)
 {
 	const struct user_run *run = runs_find(&head.runs, c->run);

@@ -80,6 +80,8 @@ static void head_believe(struct conn *c, uint64_t number, uint32_t node,
 	for (uint8_t fd = 1; to && fd <= 2; fd++)
 		if (to->deaf & 1 << fd)
 			conn_put(c, RUN_DEAF, &fd, 1);
+	if (to)
+		head_tell_size(to, c);
 }
 
 /* Is it a launcher of this head's life, and this user's? */

@@ -155,6 +155,9 @@ void head_input_open(struct user_run *run, struct conn *c);
 /* A RUN_INPUT of a client, a RUN_ROOM of a launcher. */
 void head_input(struct conn *c, struct storm_in *body);
 void head_room(struct conn *c, struct storm_in *body);
+/* A RUN_WINDOW of a client, and for a launcher that comes later. */
+void head_resize(struct conn *c, struct storm_in *body);
+void head_tell_size(const struct conn *client, struct conn *inlet);
 /* Give it to launchers that are new, and tell clients what was taken. */
 void head_input_serve(void);
 

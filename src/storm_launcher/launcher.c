@@ -146,6 +146,7 @@ static void launcher_turn(struct launcher_polls *l)
 				    fd < 0 ? 0 : launcher_came(l, fd));
 	}
 	launcher_input_serve();
+	launcher_pty_serve();
 	launcher_tasks_report();
 }
 

@@ -85,6 +85,8 @@ bool launcher_input_pipe(struct local_task *t, uint32_t rank, int *theirs)
 		run, run->what.input == RUN_INPUT_ALL ? RUN_ALL_RANKS : rank);
 	if (!t->from)
 		return true;
+	if (run->what.pty)
+		return launcher_pty_open(t, theirs);
 	if (pipe2(p, O_CLOEXEC))
 		return false;
 	fcntl(p[1], F_SETFL, O_NONBLOCK);

@@ -8,6 +8,7 @@
  *	launcher_ends.c		how its tasks end
  *	launcher_output.c	their output
  *	launcher_input.c	their input
+ *	launcher_pty.c		the terminal of one
  *	launcher_door.c		clients on this host, and the way to the head
  *	launcher_files.c	descriptors of clients on the head's host
  *	launcher_state.c	the state
@@ -163,6 +164,14 @@ bool launcher_input_pipe(struct local_task *t, uint32_t rank, int *theirs);
 bool launcher_input_waits(const struct local_task *t);
 /* Write to all pipes, and tell the head how much was taken. */
 void launcher_input_serve(void);
+
+/* ----------------------------------------------------------- launcher_pty.c --- */
+
+/* A pseudo terminal, from which it reads and writes; *theirs is its end.  False, with
+ * errno: there is none. */
+bool launcher_pty_open(struct local_task *t, int *theirs);
+/* Give terminals the size that their clients' have now. */
+void launcher_pty_serve(void);
 
 /* ---------------------------------------------------------- launcher_door.c --- */
 

@@ -24,6 +24,12 @@ static bool launcher_fds(struct launched *run, struct local_task *t,
 
 	if (!launcher_input_pipe(t, rank, &(*theirs)[0]))
 		return false;
+	if (run->what.pty) {
+		io->pty = true;
+		io->fd[0] = io->fd[1] = io->fd[2] = (*theirs)[0];
+		errno = EINVAL;
+		return (*theirs)[0] >= 0 && run->start.tasks == 1;
+	}
 	io->fd[0] = (*theirs)[0] >= 0 ? (*theirs)[0] :
 		    lent	      ? run->fd[0] :
 					launcher.null;

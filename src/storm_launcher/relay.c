@@ -57,6 +57,8 @@ struct relay {
 	uint8_t *out; /* [at, have) is to be sent */
 	size_t at, have;
 	uint64_t sent, taken;
+	struct run_window window; /* the last one */
+	bool resized;		  /* it is new */
 	struct run_reader in;
 };
 
@@ -305,6 +307,15 @@ int relay_failed(const struct relay *r)
 	return r->failed;
 }
 
+bool relay_window(struct relay *r, struct run_window *out)
+{
+	bool resized = r->resized;
+
+	*out = r->window;
+	r->resized = false;
+	return resized;
+}
+
 bool relay_is_deaf(const struct relay *r, uint8_t fd)
 {
 	return r->deaf & 1 << fd;
@@ -380,6 +391,9 @@ static void relay_hear(struct relay *r, enum run_kind kind,
 			r->input(r->arg, &p);
 		else
 			relay_fail(r, "from the head");
+	} else if (r->proven && kind == RUN_WINDOW) {
+		run_window_get(body, &r->window);
+		r->resized = storm_in_done(body);
 	} else if (r->proven && kind == RUN_DEAF) {
 		r->deaf |= (uint8_t) (1 << (storm_get8(body) & 3));
 	}

@@ -46,6 +46,8 @@ bool relay_has_taken(const struct relay *r, uint64_t sent);
 
 /* An errno, once output is lost; else 0. */
 int relay_failed(const struct relay *r);
+/* Has the head sent another size of the client's terminal? */
+bool relay_window(struct relay *r, struct run_window *out);
 /* Will nobody read what is written to this descriptor? */
 bool relay_is_deaf(const struct relay *r, uint8_t fd);
 /* After how many ms relay_serve() is to be called: there is output, and no connection.

@@ -77,13 +77,30 @@ static char **run_get_list(struct storm_in *i)
 
 /* ------------------------------------------------------------- the program --- */
 
+void run_window_put(struct storm_out *o, const struct run_window *w)
+{
+	storm_put16(o, w->rows);
+	storm_put16(o, w->columns);
+	storm_put16(o, w->width);
+	storm_put16(o, w->height);
+}
+
+void run_window_get(struct storm_in *i, struct run_window *w)
+{
+	w->rows = storm_get16(i);
+	w->columns = storm_get16(i);
+	w->width = storm_get16(i);
+	w->height = storm_get16(i);
+}
+
 size_t run_what_len(const struct run_what *w)
 {
 	size_t n = 4 + sizeof(w->limit) + 4 + strlen(w->cwd) + 1;
 
 	for (int k = 0; k < 3; k++)
 		n += 4 + strlen(w->stream[k]) + 1;
-	return n + 7 + 1 + 4 + run_list_len(w->argv) + run_list_len(w->env);
+	return n + 8 + RUN_WINDOW_LEN + 1 + 4 + run_list_len(w->argv) +
+	       run_list_len(w->env);
 }
 
 void run_what_put(struct storm_out *o, const struct run_what *w)
@@ -101,6 +118,8 @@ void run_what_put(struct storm_out *o, const struct run_what *w)
 	storm_put8(o, w->direct);
 	storm_put8(o, w->lends);
 	storm_put8(o, w->framed);
+	storm_put8(o, w->pty);
+	run_window_put(o, &w->window);
 	storm_put8(o, (uint8_t) w->input);
 	storm_put32(o, w->input_rank);
 	run_put_list(o, w->argv);
@@ -123,6 +142,8 @@ bool run_what_get(struct storm_in *i, struct run_what *w)
 	w->direct = storm_get8(i);
 	w->lends = storm_get8(i);
 	w->framed = storm_get8(i);
+	w->pty = storm_get8(i);
+	run_window_get(i, &w->window);
 	w->input = (enum run_input) storm_get8(i);
 	w->input_rank = storm_get32(i);
 	w->argv = run_get_list(i);

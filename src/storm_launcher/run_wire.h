@@ -13,7 +13,7 @@
 #include "src/libstorm/wire/wire.h"
 
 /* Client, head and launchers must have the same. */
-#define RUN_VERSION 6
+#define RUN_VERSION 7
 #define RUN_FRAME_HEADER 5
 #define RUN_FRAME_MAX (4u << 20) /* bytes of a body */
 #define RUN_LIMITS 16		 /* resource limits, RLIMIT_CPU and on */
@@ -90,6 +90,9 @@ enum run_kind {
 	/* of a run that folds, launcher -> head, for OUTPUT: u8 descriptor, a set of
 	 * ranks, a line of them all without its end */
 	RUN_FOLDED = 34,
+	/* client -> head -> launcher, by TCP: a struct run_window, the size of the
+	 * client's terminal, which has changed */
+	RUN_WINDOW = 35,
 	/* client, a connection's first one: the launchers are to stay, also if
 	 * nothing runs; the head answers READY or AGAIN */
 	RUN_STAY = 40,
@@ -111,6 +114,11 @@ enum run_input {
 	RUN_INPUTS
 };
 
+/* The size of a terminal, as struct winsize has it. */
+struct run_window {
+	uint16_t rows, columns, width, height;
+};
+
 /* What to execute, and as whom it feels.  The strings are the buffer's that it was
  * read from; argv and env are freed by run_what_free(). */
 struct run_what {
@@ -126,6 +134,8 @@ struct run_what {
 	bool direct; /* tasks on the client's host may have its own descriptors */
 	bool lends; /* its descriptor 0, too, if one task alone has input */
 	bool framed; /* the client is told whose output it is, and each end of a task */
+	bool pty; /* its one task has a pseudo terminal, of this size */
+	struct run_window window;
 	enum run_input input;
 	uint32_t input_rank; /* of RUN_INPUT_ONE */
 	char **argv, **env;  /* end with NULL */
@@ -136,6 +146,10 @@ void run_what_put(struct storm_out *o, const struct run_what *w);
 /* False: it is malformed, or there is no memory; nothing needs to be freed. */
 bool run_what_get(struct storm_in *i, struct run_what *w);
 void run_what_free(struct run_what *w);
+
+#define RUN_WINDOW_LEN 8
+void run_window_put(struct storm_out *o, const struct run_window *w);
+void run_window_get(struct storm_in *i, struct run_window *w);
 
 /* A client's wish, before its run_what.  0, or "": not given. */
 struct run_ask {

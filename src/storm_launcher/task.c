@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -63,6 +64,7 @@ static const char *const task_no_begins[] = {
 	"PMI_",
 	"PMIX_",
 	"SLURM_PMI",
+	"SLURM_PTY_",
 	"SLURM_SRUN_COMM_",
 	"SLURM_LAUNCH_NODE_IPADDR",
 	"STORM_CONTEXT",
@@ -408,13 +410,15 @@ static int task_child_main(void *arg)
 
 	/* the end of a launcher is that of its tasks */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != c->launcher ||
-	    setpgid(0, 0))
+	    (c->io->pty ? setsid() < 0 : setpgid(0, 0) < 0))
 		task_fail(c, RUN_NO_START);
 	for (int k = 0; k < 3; k++)
 		if (!c->io->path[k] &&
 		    !(k == STDERR_FILENO && c->io->err_as_out) &&
 		    dup2(c->io->fd[k], k) < 0)
 			task_fail(c, RUN_NO_START);
+	if (c->io->pty && ioctl(STDIN_FILENO, TIOCSCTTY, 0))
+		task_fail(c, RUN_NO_START);
 	task_write_pid(c->env[0]);
 	task_signals_default();
 	task_limits(c->what);

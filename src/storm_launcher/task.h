@@ -38,6 +38,7 @@ struct task_stdio {
 	char *path[3]; /* a file, instead; NULL: none.  The caller frees them */
 	int flags[3];  /* to open it with */
 	bool err_as_out; /* 2 is 1 */
+	bool pty;	 /* all are the terminal of its session */
 };
 
 /* What -i, -o and -e say of task number `local` here.  Those that have no file get no

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "run_options.h"
 #include "src/storm_launcher/run_paths.h"
@@ -20,8 +21,7 @@ static const char usage[] =
 	"  -N, --nodes=N            on so many nodes [one for each task, at most all]\n"
 	"  -n, --ntasks=N           so many tasks [one for each node]\n"
 	"  -c, --cpus-per-task=N    CPUs that each of them takes [1]\n"
-	"  -w, --nodelist=LIST      on these nodes, and maybe others\n"
-	"  -x, --exclude=LIST       not on these\n"
+	"  -w, --nodelist=LIST, -x, --exclude=LIST   on these at least; not on these\n"
 	"  -D, --chdir=PATH         the tasks' directory\n"
 	"  -t, --time=TIME          end it then: minutes, or [days-][hours:]min:sec\n"
 	"  -K, --kill-on-bad-exit   end it when a task fails; =0: do not\n"
@@ -33,11 +33,12 @@ static const char usage[] =
 	"  -l, --label              begin each line with the number of its task\n"
 	"      --fold               show equal lines of many tasks once: [0-3]: text\n"
 	"  -u, --unbuffered         output comes as it is written, and not by lines\n"
-	"      --start, --stop      start launchers, which stay; end them, and what they run\n"
+	"      --pty                one task has this terminal: all keys are its own\n"
+	"      --start, --stop      start launchers that stay; end them and their runs\n"
 	"  -V, --version, -h, --help   print the version, or this summary\n"
 	"\n"
-	"Exit status: the highest one of the tasks; 128 and more: a signal.  1 also if\n"
-	"the run was lost or refused, 2 if the command line is wrong.\n";
+	"Exit status: the highest of the tasks, 128 and more: a signal; 1 also if the run\n"
+	"was lost or refused; 2: the command line is wrong.\n";
 
 /* -------------------------------------------------------------------- values --- */
 
@@ -134,7 +135,7 @@ static bool run_open_mode(const char *value, bool *append)
 
 /* -------------------------------------------------------------------- options --- */
 
-enum { START = 256, STOP, OPEN_MODE, FOLD, NOT_YET };
+enum { START = 256, STOP, OPEN_MODE, FOLD, PTY, NOT_YET };
 
 static const struct option run_options_known[] = {
 	{ "nodes", required_argument, NULL, 'N' },
@@ -153,6 +154,7 @@ static const struct option run_options_known[] = {
 	{ "label", no_argument, NULL, 'l' },
 	{ "fold", no_argument, NULL, FOLD },
 	{ "unbuffered", no_argument, NULL, 'u' },
+	{ "pty", no_argument, NULL, PTY },
 	{ "start", no_argument, NULL, START },
 	{ "stop", no_argument, NULL, STOP },
 	{ "version", no_argument, NULL, 'V' },
@@ -223,6 +225,9 @@ static bool run_set(int option, const char *value, struct run_options *o)
 	case FOLD:
 		o->fold = true;
 		return true;
+	case PTY:
+		o->pty = true;
+		return true;
 	case 'u':
 		o->unbuffered = !value || strcmp(value, "0") != 0;
 		return true;
@@ -272,6 +277,29 @@ static bool run_streams_agree(struct run_options *o)
 	return true;
 }
 
+/* As srun, but where that would have no terminal, or give it to one of many tasks. */
+static bool run_pty_agrees(struct run_options *o)
+{
+	if (!o->pty)
+		return true;
+	if (!o->ask.tasks)
+		o->ask.tasks = 1;
+	if (o->ask.tasks > 1 || o->ask.nodes > 1) {
+		run_say("--pty is for one task");
+		return false;
+	}
+	if (*o->stream[0] || *o->stream[1] || *o->stream[2] || o->label ||
+	    o->fold) {
+		run_say("--pty goes with none of -i, -o, -e, -l and --fold");
+		return false;
+	}
+	if (!isatty(STDIN_FILENO)) {
+		run_say("--pty: standard input is no terminal");
+		return false;
+	}
+	return true;
+}
+
 int run_parse(int argc, char **argv, struct run_options *o)
 {
 	int c, at = 0;
@@ -296,7 +324,7 @@ int run_parse(int argc, char **argv, struct run_options *o)
 		if (!run_set(c, optarg, o))
 			return RUN_USAGE;
 	}
-	if (!run_streams_agree(o))
+	if (!run_streams_agree(o) || !run_pty_agrees(o))
 		return RUN_USAGE;
 	run_fit_nodes(&o->ask);
 	o->argv = argv + optind;

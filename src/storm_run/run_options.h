@@ -18,7 +18,7 @@ struct run_options {
 	const char *cwd; /* the tasks'; NULL: as here */
 	/* -i, -o and -e, or ""; err is as out if it is not given */
 	const char *stream[3];
-	bool label, fold, unbuffered, append;
+	bool label, fold, unbuffered, append, pty;
 	char **argv; /* the program and its arguments; ends with NULL */
 };
 

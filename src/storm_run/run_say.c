@@ -8,11 +8,16 @@
 
 #include "run_say.h"
 
-static const char *run_speaker = "storm run";
+static const char *run_speaker = "storm run", *run_line_end = "\n";
 
 void run_say_as(const char *name)
 {
 	run_speaker = name;
+}
+
+void run_say_raw(bool raw)
+{
+	run_line_end = raw ? "\r\n" : "\n";
 }
 
 __attribute__((format(printf, 1, 2))) void run_say(const char *fmt, ...)
@@ -23,5 +28,5 @@ __attribute__((format(printf, 1, 2))) void run_say(const char *fmt, ...)
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	fputs(run_line_end, stderr);
 }

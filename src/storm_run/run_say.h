@@ -6,8 +6,12 @@
 #ifndef STORM_RUN_SAY_H
 #define STORM_RUN_SAY_H
 
+#include <stdbool.h>
+
 /* The name before each line; "storm run" without it. */
 void run_say_as(const char *name);
+/* On a terminal that is raw a line ends in another way. */
+void run_say_raw(bool raw);
 /* A line on stderr. */
 __attribute__((format(printf, 1, 2))) void run_say(const char *fmt, ...);
 

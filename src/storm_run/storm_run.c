@@ -22,6 +22,7 @@
 #include "run_connect.h"
 #include "run_input.h"
 #include "run_options.h"
+#include "run_pty.h"
 #include "run_request.h"
 #include "run_stdio.h"
 #include "src/libstorm/base/clock.h"
@@ -45,6 +46,10 @@ static int run_send(int sock, const struct run_options *asked)
 		return RUN_FAILED;
 	run_stdio_tell(asked, &what);
 	run_input_tell(asked, &what);
+	if (asked->pty && !run_pty_tell(&what)) {
+		run_say("--pty: the terminal: %s", strerror(errno));
+		return RUN_FAILED;
+	}
 	return run_request_send(sock, &asked->ask, &what, fd);
 }
 
@@ -77,6 +82,13 @@ static void run_pass_signal(void)
 
 	if (read(run_signals, &si, sizeof(si)) != sizeof(si))
 		return;
+	if (si.ssi_signo == SIGCONT || si.ssi_signo == SIGWINCH) {
+		if (si.ssi_signo == SIGCONT)
+			run_pty_resume(run_head);
+		else
+			run_pty_send_size(run_head);
+		return;
+	}
 	if (si.ssi_signo != SIGUSR1 && si.ssi_signo != SIGUSR2)
 		run_killed = (int) si.ssi_signo;
 	run_frame_head(frame, RUN_SIGNAL, 1);
@@ -185,6 +197,8 @@ static int run_hear(enum run_kind kind, struct storm_in *body)
 		return kind == RUN_SAY ? RUN_GOES_ON : RUN_FAILED;
 	case RUN_ROOM:
 		run_input_room(body);
+		if (run_asked->pty)
+			run_pty_begin(run_head);
 		return RUN_GOES_ON;
 	case RUN_END:
 		rc = storm_get8(body);
@@ -228,11 +242,13 @@ static int run_hear_all(int sock, struct run_reader *r)
 /* From here on signals are the tasks'. */
 static void run_catch(void)
 {
-	static const int all[] = { SIGINT,  SIGTERM, SIGHUP,
-				   SIGQUIT, SIGUSR1, SIGUSR2 };
+	/* the last two are of a terminal */
+	static const int all[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+				   SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH };
+	const size_t none = run_asked && run_asked->pty ? 0 : 2;
 	sigset_t set;
 
-	run_begin_signals(all, sizeof(all) / sizeof(*all), &set);
+	run_begin_signals(all, sizeof(all) / sizeof(*all) - none, &set);
 	sigprocmask(SIG_BLOCK, &set, &run_before);
 	signal(SIGPIPE, SIG_IGN);
 	run_signals = signalfd(run_signals, &set, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -291,6 +307,7 @@ static int run_wait(int sock)
 		if (rc == RUN_GOES_ON && p[2].revents)
 			run_input_read();
 	}
+	run_pty_end();
 	run_reader_fini(&r);
 	return rc;
 }

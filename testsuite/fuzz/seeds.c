@@ -1591,6 +1591,8 @@ static void runs(void)
 		.stream = { "", "out-%t", "" },
 		.label = true,
 		.fold = true,
+		.pty = true,
+		.window = { 24, 80, 640, 480 },
 		.input = RUN_INPUT_EACH,
 		.framed = true,
 		.argv = (char *[]) { "true", "", NULL },
