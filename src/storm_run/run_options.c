@@ -25,6 +25,7 @@ static const char usage[] =
 	"  -D, --chdir=PATH         the tasks' directory\n"
 	"  -t, --time=TIME          end it then: minutes, or [days-][hours:]min:sec\n"
 	"  -K, --kill-on-bad-exit   end it when a task fails; =0: do not\n"
+	"  -k, --no-kill            the loss of a node ends its own tasks alone; =off: no\n"
 	"  -W, --wait=SECONDS       end it so long after its first task has ended\n"
 	"  -o, --output=FILE        write there; %t, %n, %N: a file for each task or node\n"
 	"  -e, --error=FILE         likewise, standard error [as -o]\n"
@@ -37,8 +38,7 @@ static const char usage[] =
 	"      --start, --stop      start launchers that stay; end them and their runs\n"
 	"  -V, --version, -h, --help   print the version, or this summary\n"
 	"\n"
-	"Exit status: the highest of the tasks, 128 and more: a signal; 1 also if the run\n"
-	"was lost or refused; 2: the command line is wrong.\n";
+	"Exit status: the highest of the tasks, 128 and more a signal; 1: lost; 2: usage\n";
 
 /* -------------------------------------------------------------------- values --- */
 
@@ -122,6 +122,13 @@ static bool run_yes_or_no(const char *text, bool *out)
 	return true;
 }
 
+/* The variable has any value; the option's only one is "off". */
+static bool run_no_kill(const char *text, bool *out)
+{
+	*out = !text || strcmp(text, "off") != 0;
+	return true;
+}
+
 /* As srun reads it: by its first letter. */
 static bool run_open_mode(const char *value, bool *append)
 {
@@ -146,6 +153,7 @@ static const struct option run_options_known[] = {
 	{ "chdir", required_argument, NULL, 'D' },
 	{ "time", required_argument, NULL, 't' },
 	{ "kill-on-bad-exit", optional_argument, NULL, 'K' },
+	{ "no-kill", optional_argument, NULL, 'k' },
 	{ "wait", required_argument, NULL, 'W' },
 	{ "output", required_argument, NULL, 'o' },
 	{ "error", required_argument, NULL, 'e' },
@@ -172,12 +180,19 @@ static const struct {
 	const char *name;
 	int option;
 } run_variables[] = {
-	{ "SRUN_CPUS_PER_TASK", 'c' },	{ "SLURM_REMOTE_CWD", 'D' },
-	{ "SLURM_WORKING_DIR", 'D' },	{ "SLURM_TIMELIMIT", 't' },
-	{ "SLURM_KILL_BAD_EXIT", 'K' }, { "SLURM_WAIT", 'W' },
-	{ "SLURM_STDINMODE", 'i' },	{ "SLURM_STDOUTMODE", 'o' },
-	{ "SLURM_STDERRMODE", 'e' },	{ "SLURM_OPEN_MODE", OPEN_MODE },
-	{ "SLURM_LABELIO", 'l' },	{ "SLURM_UNBUFFEREDIO", 'u' },
+	{ "SRUN_CPUS_PER_TASK", 'c' },
+	{ "SLURM_REMOTE_CWD", 'D' },
+	{ "SLURM_WORKING_DIR", 'D' },
+	{ "SLURM_TIMELIMIT", 't' },
+	{ "SLURM_KILL_BAD_EXIT", 'K' },
+	{ "SLURM_NO_KILL", 'k' },
+	{ "SLURM_WAIT", 'W' },
+	{ "SLURM_STDINMODE", 'i' },
+	{ "SLURM_STDOUTMODE", 'o' },
+	{ "SLURM_STDERRMODE", 'e' },
+	{ "SLURM_OPEN_MODE", OPEN_MODE },
+	{ "SLURM_LABELIO", 'l' },
+	{ "SLURM_UNBUFFEREDIO", 'u' },
 };
 
 /* False: it was said why. */
@@ -203,6 +218,8 @@ static bool run_set(int option, const char *value, struct run_options *o)
 		return run_time(value, &o->ask.limit);
 	case 'K':
 		return run_yes_or_no(value, &o->ask.kill);
+	case 'k':
+		return run_no_kill(value, &o->ask.keep);
 	case 'W':
 		return run_number_or_none(value, "seconds", &o->ask.wait);
 	case START:
@@ -308,7 +325,7 @@ int run_parse(int argc, char **argv, struct run_options *o)
 				    .stream = { "", "" } };
 	if (!run_set_by_variables(o))
 		return RUN_USAGE;
-	while ((c = getopt_long(argc, argv, "+N:n:c:w:x:D:t:K::W:o:e:i:luVh",
+	while ((c = getopt_long(argc, argv, "+N:n:c:w:x:D:t:K::k::W:o:e:i:luVh",
 				run_options_known, &at)) >= 0) {
 		if (c == 'V') {
 			puts("storm " STORM_VERSION);

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from harness import until
-from run_lab import STARTED, batch, begin, end_run, ended, lab, the_launcher  # noqa: F401
+from run_lab import STARTED, batch, begin, end_run, ended, lab, said, the_launcher  # noqa: F401
 
 pytestmark = pytest.mark.storm_only
 
@@ -26,6 +26,22 @@ storm run -N4 -n4 true; echo next $?
     os.kill(the_launcher(lab, "n3"), signal.SIGSTOP)
     ended(lab, one, "^storm run: error: the launcher on node n3 is lost: ", "^code 137$")
     assert len(STARTED.findall(one.log())) == 2, one.log()
+
+
+def test_no_kill(lab):
+    """With -k a node that is lost takes its own tasks with it, and no others; the run fails."""
+    one = begin(lab, """
+storm run -k -N4 -n8 sh -c 'echo >there.$SLURM_PROCID
+  until [ -e go ]; do sleep 0.05; done; echo end $SLURM_PROCID'; echo code $?
+storm run -N4 -n4 true; echo next $?
+""")
+    until(lambda: all((one.dir / f"there.{n}").exists() for n in range(8)),
+          lambda: "the tasks: " + one.log())
+    os.kill(the_launcher(lab, "n3"), signal.SIGKILL)
+    said(one, "; its tasks end\n")
+    (one.dir / "go").touch()
+    ended(lab, one, "^storm run: error: the launcher on node n3 is lost: ", "^code 1$")
+    assert sorted(re.findall(r"^end (\d)$", one.log(), re.M)) == list("012367"), one.log()
 
 
 @pytest.fixture
