@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """storm run: how the output of many tasks becomes one."""
+import os
 import re
+import signal
 
 import pytest
 
 from harness import until
-from run_lab import begin, batch, end_run, lab, printed, said  # noqa: F401
+from run_lab import (begin, batch, client, end_run, full, lab, launchers,  # noqa: F401
+                     printed, said, the_head)
 
 pytestmark = pytest.mark.storm_only
 
@@ -47,7 +50,7 @@ storm run -u -N2 -n2 -x n1,n2 bash -c 'until grep -qF ... log; do printf .; done
     assert "end" not in one.log()
     (one.dir / "go").touch()
     assert one.finish().code == 0, one.log()
-    assert one.log().splitlines()[-3:-1] == ["name? name? end", "end"] and \
+    assert one.log().splitlines()[-4:-2] == ["name? name? end", "end"] and \
         re.search(r"\n\.{3,}\ncode 0$", one.log()), one.log()
 
 
@@ -84,3 +87,41 @@ storm run -N2 -n2 --fold -o by.%t true; echo refused $?
     for rank, heard in enumerate(unfold((one.dir / "many").read_text().splitlines(), 8)):
         assert heard == [f"line {k // (1 + rank % 3)}" for k in range(1, 2001)] + \
             [str(k) for k in range(1, rank + 1)], rank
+
+
+def peak(pid):
+    """MB that it has had at most."""
+    with open(f"/proc/{pid}/status") as f:
+        return int(re.search(r"VmHWM:\s*(\d+) kB", f.read())[1]) / 1024
+
+
+@pytest.mark.parametrize("options", ["-l", "--fold"])
+def test_stopped_client(lab, options):
+    """While a client is stopped its tasks stand, memory of head and launchers is bounded,
+    and output of other runs comes. When it goes on nothing is lost."""
+    one = begin(lab, f"""
+storm run true
+storm run {options} -N3 -n5 -x n1 sh -c 'until [ -e go ]; do touch up.$SLURM_PROCID; sleep 0.02; done
+  yes "$SLURM_PROCID $(printf %0100d 0)" | head -n 150000' |
+  awk '{{ n[$0]++ }} END {{ for (k in n) print substr(k, 1, 6), n[k] }}' | sort >counts &
+until [ -e stuck ]; do sleep 0.05; done
+storm run -n1 -w n4 echo other; touch other; wait; cat counts
+""")
+    until(lambda: all((one.dir / f"up.{n}").exists() for n in range(5)),
+          lambda: "the tasks: " + one.log())
+    pid = client(lab)
+    os.kill(pid, signal.SIGSTOP)
+    (one.dir / "go").touch()
+
+    def writers():
+        return [pid for node in lab.names[1:] for pid in lab.lab.pids(node, "head")]
+    until(lambda: len(writers()) == 5 and all(map(full, writers())),
+          lambda: f"{writers()} to stand")
+    (one.dir / "stuck").touch()
+    until((one.dir / "other").exists, lambda: "the other run: " + one.log())
+    all_of_them = [the_head(lab)] + [p for node in lab.names for p in launchers(lab, node)]
+    assert len(all_of_them) == 5 and max(map(peak, all_of_them)) < 64, \
+        [*map(peak, all_of_them)]
+    os.kill(pid, signal.SIGCONT)
+    ranks = [f"[{n}]: {n}" if options == "--fold" else f"{n}: {n} 0" for n in range(5)]
+    assert printed(one) == ["other"] + [f"{rank} 150000" for rank in ranks]
