@@ -201,8 +201,11 @@ const struct run_folded *run_fold_first(const struct run_fold *f)
 void run_fold_drop(struct run_fold *f)
 {
 	struct fold_line *l = fold_at(f, f->from);
-	struct fold_bucket *b = &f->bucket[l->hash % LINES];
+	struct fold_bucket *b;
 
+	if (!l)
+		return;
+	b = &f->bucket[l->hash % LINES];
 	b->first = l->alike;
 	if (!b->first)
 		b->end = &b->first;

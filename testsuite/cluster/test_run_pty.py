@@ -17,7 +17,7 @@ ENDS = {True: "terminal as before", False: "terminal changed"}
 
 def terminal(steps, command):
     """The line of a script that runs it and types."""
-    return (f"python3 {TOP}/testsuite/cluster/run_terminal.py "
+    return (f"TERM=dumb python3 {TOP}/testsuite/cluster/run_terminal.py "
             f"{shlex.quote(json.dumps(steps))} {command}\n")
 
 
@@ -26,7 +26,7 @@ def test_shell(lab):
     and the exit status. Likewise on the client's own host."""
     one = begin(lab, "storm run true\n" + terminal([
         ["$ ", "PS1=; echo on $SLURMD_NODENAME $(stty size) $(($(ps -o sid= $$) == $$)) "
-               "$SLURM_NTASKS $(test -t 1 -a -t 2 && echo all)\n"],
+               "$SLURM_NTASKS $(test -t 0 -a -t 2 && echo all)\n"],
         ["on n3 30 90 1 1 all", "echo ready$((1 + 1))\n"],
         ["ready2", [40, 120]],
         ["", "until [ \"$(stty size)\" = '40 120' ]; do sleep 0.02; done; echo it$((1 + 1))\n"],
@@ -35,7 +35,7 @@ def test_shell(lab):
         ["", "echo code $?\n"],
         ["code 130", "sleep 1001 & jobs; kill %1; wait; exit 7\n"]],
         "storm run --pty -w n3 bash --norc --noprofile")
-        + terminal([["", "typed\n\x04"]], "storm run --pty -w n1 cat")
+        + terminal([["now", "typed\n\x04"]], "storm run --pty -w n1 sh -c 'echo now; cat'")
         + terminal([["no", "x\n"]], "storm run --pty -n1 -x n1 sh -c '"
                    "head -c 100000 /dev/zero | tr \"\\0\" y; echo; echo now; read x'")
         + "echo last\n")
@@ -43,7 +43,7 @@ def test_shell(lab):
     log = one.log().replace("\r\n", "\n")
     ends = [line for line in log.splitlines() if line.startswith("ended ")]
     assert ends == [f"ended {code}, {ENDS[True]}" for code in (7, 0, 0)], log
-    for text in ("\n[1]+  Running ", "\ntyped\ntyped\n", "\n" + 100000 * "y" + "\nnow\n"):
+    for text in ("\n[1]+  Running ", "now\ntyped\ntyped\n", "\n" + 100000 * "y" + "\nnow\n"):
         assert text in log, log
 
 
@@ -51,9 +51,9 @@ def test_shell(lab):
 def test_terminal_is_restored(lab, victim, code):
     """The terminal is as it was when the head dies, or the client gets a signal."""
     one = begin(lab, "storm run true\n" + terminal(
-        [], "storm run --pty -w n3 sh -c 'echo there; exec sleep 1000'")
+        [], "storm run --pty -w n3 sh -c 'echo begun; exec sleep 1000'")
         + "storm run true; echo next $?\n")
-    said(one, "there")
+    said(one, "begun")
     if victim == "head":
         os.kill(the_head(lab), signal.SIGKILL)
     else:
