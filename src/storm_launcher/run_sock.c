@@ -16,6 +16,7 @@
 
 #include "run_peer.h"
 #include "run_sock.h"
+#include "src/storm_common/run_place.h"
 
 #define WAITING 64 /* clients that wait to be accepted */
 
@@ -46,16 +47,15 @@ bool run_sock_path(const char *job, char (*out)[RUN_SOCK_PATH], char *why,
 	char host[64] = "", dir[32];
 
 	gethostname(host, sizeof(host) - 1);
-	host[strcspn(host, ".")] = '\0';
-	snprintf(dir, sizeof(dir), "/tmp/storm-%u", (unsigned int) geteuid());
+	snprintf(dir, sizeof(dir), RUN_PLACE_DIR, (unsigned int) geteuid());
 	if (mkdir(dir, 0700) && errno != EEXIST) {
 		snprintf(why, size, "%s: %s", dir, strerror(errno));
 		return false;
 	}
 	if (!run_sock_dir_is_ours(dir, why, size))
 		return false;
-	if ((size_t) snprintf(*out, sizeof(*out), "%s/%s.%s.sock", dir, job,
-			      host) < sizeof(*out))
+	if ((size_t) snprintf(*out, sizeof(*out), RUN_PLACE_SOCKET,
+			      RUN_PLACE_ARGS(job, host)) < sizeof(*out))
 		return true;
 	snprintf(why, size, "job %s on %s: the name is too long", job, host);
 	return false;
