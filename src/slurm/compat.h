@@ -25,6 +25,13 @@ typedef struct listIterator list_itr_t;
 #define SELECT_MEMORY CR_MEMORY
 #endif
 
+/* The program and its arguments, among srun's options (slurm_opt_t). */
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0)
+#define COMPAT_ARGV(opt) ((opt)->srun_opt->argv)
+#else
+#define COMPAT_ARGV(opt) ((opt)->argv)
+#endif
+
 /* What slurm.conf says of how Slurm suspends jobs.  Before 24.05 it does not
  * matter, because a plugin on the node hears of each suspend first. */
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(24, 5, 0)

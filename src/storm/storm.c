@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/storm_run/run_say.h"
 #include "src/storm_run/storm_run.h"
 
 enum { FINE = 0, USAGE = 2 };
@@ -61,6 +62,9 @@ int main(int argc, char **argv)
 		fputs(usage, stdout);
 		return FINE;
 	}
+	/* srun has become storm run: resident_srun.h */
+	if (argc && !strcmp(argv[0], "srun"))
+		run_say_as(argv[0]);
 	if (!strcmp(verb, "run"))
 		return storm_run(argc - 1, argv + 1);
 	if (!strcmp(verb, "ps"))

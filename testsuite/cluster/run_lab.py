@@ -19,9 +19,9 @@ ENDED = "^storm run: error: the launchers(' step has ended with its srun, and al
     "with it| have ended, and all tasks with them)$"
 CPUS = 2        # of each node, that a job here has
 #: A busy machine can make any run say it
-WAITS = re.compile(r"^storm (?:run|each): waits for .*\n", re.M)
-STARTED = re.compile(r"^storm (?:run|each): started launchers on (\d+) nodes in \d+ ms; "
-                     r"later runs find them there$", re.M)
+WAITS = re.compile(r"^(?:storm run|storm each|srun): waits for .*\n", re.M)
+STARTED = re.compile(r"^(?:storm run|storm each|srun): started launchers on (\d+) nodes in "
+                     r"\d+ ms; later runs find them there$", re.M)
 
 
 @pytest.fixture
@@ -144,6 +144,17 @@ def cmdline(pid):
 def client(lab):
     pid, = lab.lab.pids("n1", "storm")
     return pid
+
+
+def ends(said):
+    """{task: how it has ended}, of lines of either program."""
+    found = {}
+    for tasks, how in re.findall(r"^\w[\w ]*: error: \S+: tasks? (\S+): (.*)$", said, re.M):
+        for part in tasks.split(","):
+            first, _, last = part.partition("-")
+            for k in range(int(first), int(last or first) + 1):
+                found[k] = how
+    return found
 
 
 def ended(lab, one, *lines):

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from harness import MACHINES, chosen
-from run_lab import batch, begin, end_run, lab  # noqa: F401
+from run_lab import batch, begin, end_run, ends, lab  # noqa: F401
 
 pytestmark = [
     pytest.mark.storm_only,
@@ -75,17 +75,6 @@ SLURM_REMOTE_CWD=/ show -n1 -c1 -w n1
         assert {line.replace("storm run: ", "srun: ") for line in storm} <= set(srun)
     assert len(cases) == 11
     assert cases[6]["storm"][1].startswith("storm run: Warning: can't run 2 processes")
-
-
-def ends(said):
-    """{task: how it has ended}, of lines of either program."""
-    found = {}
-    for tasks, how in re.findall(r"^\w[\w ]*: error: \S+: tasks? (\S+): (.*)$", said, re.M):
-        for part in tasks.split(","):
-            first, _, last = part.partition("-")
-            for k in range(int(first), int(last or first) + 1):
-                found[k] = how
-    return found
 
 
 def test_ends(lab):

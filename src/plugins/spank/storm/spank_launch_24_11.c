@@ -9,6 +9,9 @@
  * options, and it becomes ours only if they ask for more.  Not always so late: the
  * site's cli_filter plugins would run in both.
  *
+ * The same holds for an srun that seems to go by launchers (resident_srun.h), which then
+ * needs ours not at all.
+ *
  * Our srun is recognized by a symbol.  A variable of the environment would
  * reach the job.
  *
@@ -29,6 +32,7 @@
 
 #include "src/common/slurm_opt.h"
 
+#include "resident_srun.h"
 #include "spank_launch.h"
 #include "spank_signals.h"
 #include "src/storm_common/launch_few.h"
@@ -131,31 +135,41 @@ static const char *spank_launch_value(const char *name, char *const *arg)
 }
 
 /* Do arguments and variables look like few nodes or few tasks, and no file? */
-static bool spank_launch_seems_few(void)
+static bool spank_launch_seems_few(char *const *argv)
 {
 	static const char *const names[] = { "-N", "-n", "--nodes",
 					     "--ntasks" };
 	bool few = spank_launch_is_few(getenv("SLURM_JOB_NUM_NODES")) ||
 		   spank_launch_is_few(getenv("SLURM_NTASKS"));
 	bool file = getenv("SLURM_BCAST");
-	char **argv = spank_launch_argv();
 
-	for (char **a = argv; a && *a; a++) {
+	for (char *const *a = argv; a && *a; a++) {
 		file |= spank_launch_value("--bcast", a) != NULL;
 		for (int i = 0; i < 4; i++)
 			few |= spank_launch_is_few(
 				spank_launch_value(names[i], a));
 	}
+	return few && !file;
+}
+
+/* Is it better to wait until srun has read its options? */
+static bool spank_launch_can_wait(void)
+{
+	char **argv = spank_launch_argv();
+	bool can = resident_srun_seems(argv) ||
+		   (!launch_few_is_timed() && spank_launch_seems_few(argv));
+
 	if (argv)
 		free(argv[0]);
 	free(argv);
-	return few && !file;
+	return can;
 }
 
 /* Will Slurm launch this component?  Our srun is not needed for that. */
 static bool spank_launch_leaves(const slurm_opt_t *opt)
 {
-	return opt && opt->srun_opt && launch_few_surely(opt);
+	return opt && opt->srun_opt && !launch_few_is_timed() &&
+	       launch_few_surely(opt);
 }
 
 void spank_launch_by(const char *type)
@@ -163,8 +177,7 @@ void spank_launch_by(const char *type)
 	bool storm = !strcmp(type, "storm");
 	void (*serve)(bool) = dlsym(RTLD_DEFAULT, "storm_srun_serve");
 
-	undecided = storm && !serve && !launch_few_is_timed() &&
-		    spank_launch_seems_few();
+	undecided = storm && !serve && spank_launch_can_wait();
 	if (serve)
 		serve(storm);
 	else if (storm && !undecided)

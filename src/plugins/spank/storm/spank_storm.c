@@ -1,8 +1,8 @@
 /*
  * spank_storm.c - the options --launch=storm|slurm, --storm-wait=MODE
- * (spank_wait.h) and --storm-turns=yield (spank_turns.h) of srun, sbatch and
- * salloc, and --resident (spank_resident.h) of the latter two; in slurmstepd, the hooks of gang scheduling (step_gang.h); in slurmd,
- * the agent's home (spank_slurmd.h).
+ * (spank_wait.h), --storm-turns=yield (spank_turns.h) and --resident of srun
+ * (resident_srun.h), sbatch and salloc (spank_resident.h); in slurmstepd, the hooks of
+ * gang scheduling (step_gang.h); in slurmd, the agent's home (spank_slurmd.h).
  *
  * The user's launcher of the paper (section 2.1) is chosen for each command
  * (spank_launch.h).  sbatch and salloc launch no steps.  They pass the choice to
@@ -24,6 +24,7 @@
 #include "src/stepd/step_gang.h"
 #include "src/storm_common/slurm_build.h"
 
+#include "resident_srun.h"
 #include "spank_launch.h"
 #include "spank_resident.h"
 #include "spank_slurmd.h"
@@ -79,8 +80,9 @@ static bool spank_refuses(const char *type)
 	return true;
 }
 
-static void spank_choose_type(const char *type)
+static void spank_choose_type(const char *type, bool by_env)
 {
+	resident_srun_launch(!strcmp(type, "slurm"), by_env);
 	if (spank_refuses(type))
 		return;
 	spank_launch_by(type);
@@ -98,7 +100,7 @@ static int spank_opt_launch(int val, const char *type, int remote)
 		return ESPANK_BAD_ARG;
 	}
 	if (spank_context() == S_CTX_LOCAL)
-		spank_choose_type(type);
+		spank_choose_type(type, false);
 	else if (setenv(LAUNCH_ENV, type, 1))
 		return ESPANK_ERROR;
 	return ESPANK_SUCCESS;
@@ -210,7 +212,8 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 
 	switch (spank_context()) {
 	case S_CTX_LOCAL:
-		if (!spank_wait_is_valid() || !spank_turns_is_valid())
+		if (!spank_wait_is_valid() || !spank_turns_is_valid() ||
+		    !resident_srun_is_valid())
 			return ESPANK_BAD_ARG;
 		/* From sbatch, salloc or the user; the option overrides it. */
 		if (!(type = getenv(LAUNCH_ENV)) || !type[0])
@@ -221,7 +224,7 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 				LAUNCH_ENV, type);
 			return ESPANK_BAD_ARG;
 		}
-		spank_choose_type(type);
+		spank_choose_type(type, true);
 		break;
 	case S_CTX_REMOTE:
 		spank_begin_step(sp);
@@ -241,21 +244,24 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 		return rc;
 	if ((rc = spank_option_register(sp, &spank_turns_option)))
 		return rc;
-	/* a step's own would be another thing */
-	if (spank_context() == S_CTX_LOCAL)
-		return ESPANK_SUCCESS;
-	return spank_option_register(sp, &spank_resident_option);
+	/* one word for two things: a job has launchers, a step goes by them */
+	return spank_option_register(sp, spank_context() == S_CTX_LOCAL ?
+						 &resident_srun_option :
+						 &spank_resident_option);
 }
 
 int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 {
-	if (spank_context() == S_CTX_LOCAL)
-		spank_launch_opted();
+	if (spank_context() != S_CTX_LOCAL)
+		return ESPANK_SUCCESS;
+	resident_srun_opted();
+	spank_launch_opted();
 	return ESPANK_SUCCESS;
 }
 
 int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 {
+	resident_srun_begins();
 	spank_launch_begins();
 	return ESPANK_SUCCESS;
 }

@@ -14,8 +14,6 @@
 
 #include "spank_turns.h"
 
-/* As LAUNCH_ENV, it goes into a job with --export=NONE. */
-#define TURNS_ENV "SLURM_STORM_TURNS"
 #define YIELD "yield"
 
 static bool spank_turns_knows(const char *name, const char *text)

@@ -11,6 +11,9 @@
 
 #include "slurm/spank.h"
 
+/* As LAUNCH_ENV, it goes into a job with --export=NONE. */
+#define TURNS_ENV "SLURM_STORM_TURNS"
+
 extern struct spank_option spank_turns_option;
 
 /* Is the variable of the environment right?  Says what is wrong. */

@@ -1,6 +1,6 @@
 /*
- * spank_signals_24_11.c - srun's signals in Slurm 24.11 to 25.11: blocked, for a
- * thread that is to wait for them.
+ * spank_signals_22_05.c - srun's signals in Slurm up to 25.11: blocked, until srun, or
+ * a thread of it, handles them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
