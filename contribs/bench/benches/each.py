@@ -112,7 +112,7 @@ def ask(where, nodes, turns):
     """{name: [seconds]} of {name: (a function of SCRIPT, a command)}, by turns; or the
     NotRun that is one's only value."""
     found = {}
-    (where.shared / "hyperqueue.py").write_text(HYPERQUEUE)
+    (where.shared / "in_turn.py").write_text(HYPERQUEUE)
     for line in job(where, nodes, turns):
         if not (m := re.fullmatch(r"(\w+) (\d+) (\d+)", line)):
             raise NotRun(f"the job says: {line}")
@@ -158,7 +158,7 @@ def contenders(args, where, bare):
         "floor2": (n // 4 // 2 * 2, f"timed floor2 loops 2 {loop} {n // 4 // 2}"),
         "parallel": (few, f"timed parallel parallel --will-cite -j{AT_ONCE} "
                      f"-a {lines(where, few)} true"),
-        "hyperqueue": (few, f"told hyperqueue {args.python} hyperqueue.py {few} "
+        "hyperqueue": (few, f"told hyperqueue {args.python} in_turn.py {few} "
                        f"{AT_ONCE}"),
         "srun": (least, f"timed srun xargs -a {lines(where, least)} -n1 "
                  f"-P{args.nodes} srun --launch=slurm -N1 -n1 --exact true"),
