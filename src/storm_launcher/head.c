@@ -6,6 +6,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -299,7 +301,11 @@ static void head_accept(int listener, bool tcp)
 			       SOCK_CLOEXEC | SOCK_NONBLOCK) :
 		       run_sock_accept(listener);
 	struct conn *c = fd < 0 ? NULL : conn_create(fd, tcp);
+	const int one = 1;
 
+	/* a word behind another one would wait 40 ms for an acknowledgement */
+	if (fd >= 0 && tcp)
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 		head.full = true;
 	if (!c)

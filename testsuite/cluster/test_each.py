@@ -198,6 +198,15 @@ print(rc, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)'
     assert rc == "0" and int(peak) < 20000, out
 
 
+def test_one_at_a_time(lab):
+    """-j1: no word waits for the acknowledgement of the one before, which takes 40 ms."""
+    out = batch(lab, """
+storm run true; begun=${EPOCHREALTIME/./}
+storm each -j1 : ::: $(seq 100); echo code $? $(((${EPOCHREALTIME/./} - begun) / 1000))
+""")
+    assert out[0].startswith("code 0 ") and int(out[0].split()[2]) < 3000, out
+
+
 def test_ps(lab):
     """storm ps counts all CPUs of the nodes for storm each, while it runs and while it
     waits."""
