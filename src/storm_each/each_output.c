@@ -21,12 +21,12 @@
 
 static struct {
 	enum each_group group;
-	bool keeps; /* what is printed has to be kept, or saved */
+	bool saves; /* all of it is kept for files, too */
 	int signals, file;
 	size_t memory; /* kept of all tasks */
 	off_t end;     /* of the file */
 	bool (*stop)(void);
-	bool lost, drops;
+	bool lost, drops, passes;
 } output = { .file = -1 };
 
 void each_output_init(const struct each_options *o, int signals,
@@ -35,7 +35,7 @@ void each_output_init(const struct each_options *o, int signals,
 	output.group = o->keep_order && o->group == EACH_LINE_BUFFER ?
 			       EACH_GROUPED :
 			       o->group;
-	output.keeps = output.group == EACH_GROUPED || o->results;
+	output.saves = o->results;
 	output.signals = signals;
 	output.stop = stop;
 }
@@ -135,8 +135,8 @@ static int each_output_file(void)
 	return output.file;
 }
 
-/* Its memory goes to the end of the file. */
-static void each_kept_spill(struct each_kept *k)
+/* Its memory goes to the end of the file.  False, and errno: it does not, and stays. */
+static bool each_kept_spill(struct each_kept *k)
 {
 	size_t have = k->memory.have, done = 0;
 	struct each_extent *more =
@@ -144,12 +144,8 @@ static void each_kept_spill(struct each_kept *k)
 
 	if (more)
 		k->file = more;
-	if (!more || (output.file < 0 && each_output_file() < 0)) {
-		each_output_fail("a file below TMPDIR");
-		output.memory -= have;
-		pull_bytes_fini(&k->memory);
-		return;
-	}
+	if (!more || (output.file < 0 && each_output_file() < 0))
+		return false;
 	while (done < have) {
 		ssize_t n = pwrite(output.file, k->memory.buf + done,
 				   have - done, output.end + (off_t) done);
@@ -157,31 +153,50 @@ static void each_kept_spill(struct each_kept *k)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			break;
+			return false;
 		done += (size_t) n;
 	}
-	if (done < have)
-		each_output_fail("a file below TMPDIR");
 	k->file[k->extents++] = (struct each_extent) { output.end, done };
 	output.end += (off_t) done;
 	output.memory -= have;
 	pull_bytes_fini(&k->memory);
+	return true;
 }
 
-static void each_kept_add(struct each_kept *k, const uint8_t *buf, size_t len)
+/* False, and errno: it is more than is to be in memory, and there is no room elsewhere. */
+static bool each_kept_add(struct each_kept *k, const uint8_t *buf, size_t len)
 {
+	bool fits = true;
 	uint8_t *to;
+	int err;
 
+	if (!len)
+		return true;
 	if (k->memory.have && (k->memory.have + len > EACH_KEPT_MAX ||
 			       output.memory + len > EACH_MEMORY_MAX))
-		each_kept_spill(k);
+		fits = each_kept_spill(k);
+	err = errno;
 	to = pull_bytes_more(&k->memory, len);
 	if (!to) {
-		each_output_fail("no memory");
-		return;
+		each_output_fail("memory");
+		return true;
 	}
 	memcpy(to, buf, len);
+	k->have += len;
 	output.memory += len;
+	errno = err;
+	return fits;
+}
+
+/* What is kept is not needed any more; more may come. */
+static void each_kept_empty(struct each_kept *k)
+{
+	const struct each_kept was = *k;
+
+	each_kept_fini(k);
+	k->len = was.len;
+	k->inside = was.inside;
+	k->passes = was.passes;
 }
 
 void each_kept_fini(struct each_kept *k)
@@ -197,16 +212,19 @@ void each_kept_fini(struct each_kept *k)
 	*k = (struct each_kept) { 0 };
 }
 
-/* All of it, in order, to give(). */
-static void each_kept_walk(const struct each_kept *k,
+/* What is behind so many bytes of it, in order, to give(). */
+static void each_kept_walk(const struct each_kept *k, uint64_t from,
 			   void (*give)(void *arg, const uint8_t *buf,
 					size_t len),
 			   void *arg)
 {
 	static uint8_t piece[64u << 10];
 
-	for (size_t e = 0; e < k->extents; e++)
-		for (size_t done = 0; done < k->file[e].len;) {
+	for (size_t e = 0; e < k->extents; e++) {
+		size_t done = storm_min(from, (uint64_t) k->file[e].len);
+
+		from -= done;
+		while (done < k->file[e].len) {
 			size_t left = k->file[e].len - done;
 			ssize_t n = pread(output.file, piece,
 					  storm_min(left, sizeof(piece)),
@@ -219,8 +237,9 @@ static void each_kept_walk(const struct each_kept *k,
 			give(arg, piece, (size_t) n);
 			done += (size_t) n;
 		}
-	if (k->memory.have)
-		give(arg, k->memory.buf, k->memory.have);
+	}
+	if (k->memory.have > from)
+		give(arg, k->memory.buf + from, k->memory.have - from);
 }
 
 /* -------------------------------------------------------------- what comes in --- */
@@ -238,44 +257,92 @@ static void each_output_print(void *arg, const uint8_t *buf, size_t len)
 	each_output_lines(&p->kept->inside, p->fd, p->tag, buf, len);
 }
 
-/* Lines as they come. */
+/* What was not printed yet. */
+static void each_output_rest(struct each_kept *k, int fd, const char *tag)
+{
+	struct each_print p = { k, fd, tag };
+
+	each_kept_walk(k, k->shown, each_output_print, &p);
+	k->shown = k->have;
+}
+
+/* The begin of a line, behind all whole ones in memory; it goes to another place. */
+static void each_output_tail(struct each_kept *k, struct pull_bytes *tail)
+{
+	const uint8_t *buf = k->memory.buf;
+	const uint8_t *last = memrchr(buf, '\n', k->memory.have);
+	size_t len = last ? (size_t) (buf + k->memory.have - last - 1) : 0;
+	uint8_t *to = len ? pull_bytes_more(tail, len) : NULL;
+
+	if (!to)
+		return;
+	memcpy(to, last + 1, len);
+	k->memory.have -= len;
+	k->have -= len;
+	output.memory -= len;
+}
+
+/* Nothing is lost because it cannot be kept: it is printed, and comes as it is written from
+ * now on. */
+static void each_output_pass(struct each_kept *k, int fd, const char *tag)
+{
+	struct pull_bytes tail = { 0 };
+
+	if (output.saves)
+		each_output_fail("files of --results, by way of TMPDIR");
+	else if (!output.passes)
+		run_say("output of tasks comes as lines are written, and no more as a whole: a file below TMPDIR: %s",
+			strerror(errno));
+	output.passes = k->passes = true;
+	each_output_tail(k, &tail);
+	each_output_rest(k, fd, tag);
+	each_kept_empty(k);
+	each_kept_add(k, tail.buf, tail.have);
+	pull_bytes_fini(&tail);
+}
+
+/* Whole lines as they come. */
 static void each_output_whole(struct each_kept *k, int fd, const char *tag,
 			      const uint8_t *buf, size_t len)
 {
-	struct each_print p = { k, fd, tag };
 	const uint8_t *last = memrchr(buf, '\n', len);
 	size_t n = last ? (size_t) (last + 1 - buf) : 0;
 
 	if (n) {
-		uint64_t sum = k->len;
-
-		each_kept_walk(k, each_output_print, &p);
+		each_output_rest(k, fd, tag);
 		each_output_lines(&k->inside, fd, tag, buf, n);
-		each_kept_fini(k);
-		k->len = sum;
+		k->shown += n;
 	}
-	if (len > n)
-		each_kept_add(k, buf + n, len - n);
+	if (n && !output.saves) {
+		each_kept_empty(k);
+		buf += n;
+		len -= n;
+	}
+	if (!each_kept_add(k, buf, len))
+		each_output_pass(k, fd, tag);
 }
 
 void each_output_add(struct each_kept *k, int fd, const char *tag,
 		     const uint8_t *buf, size_t len)
 {
 	k->len += len;
-	if (output.group == EACH_UNGROUPED)
-		each_output_write(fd, buf, len);
-	if (output.keeps)
-		each_kept_add(k, buf, len);
-	else if (output.group == EACH_LINE_BUFFER)
+	if (output.group == EACH_LINE_BUFFER || k->passes) {
 		each_output_whole(k, fd, tag, buf, len);
+		return;
+	}
+	if (output.group == EACH_UNGROUPED) {
+		each_output_write(fd, buf, len);
+		k->shown += len;
+	}
+	if ((output.group == EACH_GROUPED || output.saves) &&
+	    !each_kept_add(k, buf, len))
+		each_output_pass(k, fd, tag);
 }
 
 void each_output_end(struct each_kept *k, int fd, const char *tag)
 {
-	struct each_print p = { k, fd, tag };
-
-	if (output.group != EACH_UNGROUPED)
-		each_kept_walk(k, each_output_print, &p);
+	if (output.group != EACH_UNGROUPED || k->passes)
+		each_output_rest(k, fd, tag);
 }
 
 struct each_save {
@@ -310,7 +377,7 @@ bool each_output_save(const struct each_kept *k, const char *dir,
 		run_say("error: %s: %s", path, strerror(errno));
 		return false;
 	}
-	each_kept_walk(k, each_output_to_file, &s);
+	each_kept_walk(k, 0, each_output_to_file, &s);
 	if (close(s.fd) && !s.err)
 		s.err = errno;
 	if (s.err)

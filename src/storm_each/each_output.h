@@ -2,7 +2,7 @@
  * each_output.h - what tasks write: kept until a task ends, or passed on as it comes.
  *
  * What is kept is in memory while it is little, and else in one file without a name, below
- * TMPDIR.
+ * TMPDIR.  If that has no room, a task's lines come as they are written, and none is lost.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -24,8 +24,11 @@ struct each_kept {
 	struct pull_bytes memory; /* behind what is in the file */
 	struct each_extent *file;
 	size_t extents;
-	uint64_t len;
-	bool inside; /* a line has begun, with its tag */
+	uint64_t have;	/* bytes in both */
+	uint64_t shown; /* of them, that are printed */
+	uint64_t len;	/* that it has written */
+	bool inside;	/* a line has begun, with its tag */
+	bool passes;	/* there was no room: it comes as it is written */
 };
 
 /* stop(), called while a reader does not read: a signal came, and true if what waits is

@@ -291,8 +291,6 @@ static bool each_refuses(const struct each_options *o)
 {
 	if (o->bar || o->eta || o->progress)
 		run_say("--bar, --eta and --progress are not there yet: leave them out");
-	else if (o->results && o->group != EACH_GROUPED)
-		run_say("--results keeps the output of whole tasks: leave --ungroup and --line-buffer out");
 	else
 		return false;
 	return true;

@@ -52,6 +52,39 @@ storm each -u yes ::: a b | head -n1
     assert out[9:12] == ["code 2", "u", "v"] and out[12] in "ab", out
 
 
+def test_results_as_it_comes(lab):
+    """--results beside --line-buffer and -u: what is printed is in files, too."""
+    out = batch(lab, r"""
+storm run true
+for how in --line-buffer -u; do
+  storm each $how --tag --results files 'for k in 1 2 3; do echo {}$k; done; echo x{} >&2
+    printf {}' ::: a b >out 2>err; echo code $?
+  for f in files/1/*/*; do cat $f | tr '\n' ' '; echo; done
+  cat out err | tr -d '\t\n' | fold -w1 | sort | tr -d '\n'; echo
+  rm -r files
+done
+""")
+    files = ["1", "2", "a1 a2 a3 a", "b1 b2 b3 b", "xa ", "xb "]
+    assert out[0] == out[8] == "code 0", out
+    assert sorted(out[1:7]) == sorted(out[9:15]) == files, out
+    # --line-buffer has tags before lines
+    assert out[7] == "112233" + 10 * "a" + 10 * "b" + "xx", out
+    assert out[15] == "112233" + 5 * "a" + 5 * "b" + "xx", out
+
+
+@pytest.mark.parametrize("room", ["TMPDIR=/none", "trap '' XFSZ; ulimit -f 1000; TMPDIR=/tmp"])
+def test_no_room_below_tmpdir(lab, room):
+    """Output that cannot be kept is printed as whole lines, and said; none is lost."""
+    out = batch(lab, "storm run true; " + room + r""" storm each -k --tag 'seq -f {}%.0f 300000' ::: a b c d 2>err |
+  awk '{ n = ++seen[$1] } $2 != $1 n { bad++ } END { print NR, bad + 0 }'
+echo code ${PIPESTATUS[0]}; cat err
+""")
+    assert out[:2] == ["1200000 0", "code 0"], out
+    assert len(out) == 3 and out[2].startswith(
+        "storm each: output of tasks comes as lines are written, and no more as a whole: a "
+        "file below TMPDIR: "), out
+
+
 def test_ends(lab):
     """Exit status, --halt, --retries, --timeout, signals, what cannot be executed, the
     joblog and --resume-failed."""
