@@ -11,6 +11,7 @@
 #include "each_command.h"
 #include "each_private.h"
 #include "each_record.h"
+#include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
 
 #define EACH_SLOTS_MAX 4096 /* of a puller */
@@ -136,6 +137,7 @@ static void each_hello(uint32_t rank, struct storm_in *in)
 	}
 	snprintf(each.node[rank], sizeof(each.node[rank]), "%.*s",
 		 (int) (in->end - in->p), (const char *) in->p);
+	each.since = each.since ? each.since : storm_now();
 	each.bases += fits ? setup.slots : 0;
 	each.cpus += fits ? cpus : 0;
 	each.narrow += !fits;
@@ -148,8 +150,10 @@ static void each_begun(struct each_puller *p, struct storm_in *in)
 {
 	struct each_job *j = each_job_of(each_tasks_begun(p, storm_get64(in)));
 
-	if (j)
-		j->slot = storm_get32(in);
+	if (!j)
+		return;
+	j->slot = storm_get32(in);
+	j->began = storm_now();
 }
 
 static void each_written(struct each_puller *p, struct storm_in *in)

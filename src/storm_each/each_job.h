@@ -18,7 +18,8 @@ struct each_job {
 	size_t len;
 	char *dir, *tag, *results; /* or NULL */
 	struct each_kept kept[2];
-	uint32_t slot; /* where it was begun last */
+	uint32_t slot;	/* where it was begun last */
+	uint64_t began; /* and when: storm_now(), here */
 	bool done;
 };
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "each_output.h"
+#include "each_screen.h"
 #include "src/libstorm/base/minmax.h"
 
 #define EACH_KEPT_MAX (1u << 20)    /* bytes of a task in memory */
@@ -60,6 +61,9 @@ void each_output_write(int fd, const void *buf, size_t len)
 {
 	const uint8_t *at = buf;
 
+	if (!len)
+		return;
+	each_screen_yield(fd);
 	while (len && !output.drops) {
 		struct pollfd p[] = { { fd, POLLOUT, 0 },
 				      { output.signals, POLLIN, 0 } };
@@ -82,6 +86,7 @@ void each_output_write(int fd, const void *buf, size_t len)
 			continue;
 		at += n;
 		len -= (size_t) n;
+		each_screen_wrote(fd, at[-1]);
 	}
 	output.lost |= output.drops;
 }

@@ -22,9 +22,12 @@ struct each_state {
 	struct each_job *first, **last; /* not printed yet, by number */
 	struct each_halt halt;
 	enum each_verdict verdict;
-	bool killed;	 /* pullers were told */
-	bool closed;	 /* they were told that no more comes */
-	bool broken;	 /* it was said why: the exit status is EACH_FAILED */
+	bool killed;	/* pullers were told */
+	bool closed;	/* they were told that no more comes */
+	bool broken;	/* it was said why: the exit status is EACH_FAILED */
+	uint64_t since; /* storm_now() when the first puller came; 0: none has */
+	uint64_t total;	 /* of tasks; 0: not known */
+	uint64_t made;	 /* of them, so far */
 	uint64_t next;	 /* storm_now(): not before it, with --delay */
 	uint32_t bases;	 /* slot numbers that are given */
 	uint32_t cpus;	 /* of all pullers that came */
@@ -36,6 +39,9 @@ extern struct each_state each;
 
 /* each_heard.c: for each_head_open(). */
 extern const struct each_heard each_heard;
+
+/* each_show.c: draw what --bar and its like show, if it is time.  ms until it is, or -1. */
+int each_show(void);
 
 /* From now on this holds, or more. */
 static inline void each_stop(enum each_verdict verdict)

@@ -145,6 +145,15 @@ bool each_resume_done(const struct each_resume *r, uint64_t seq)
 	return false;
 }
 
+uint64_t each_resume_count(const struct each_resume *r)
+{
+	uint64_t n = 0;
+
+	for (size_t k = 0; k < r->count; k++)
+		n += !(r->with_failed && r->task[k].failed);
+	return n;
+}
+
 uint64_t each_resume_end(const struct each_resume *r)
 {
 	return r->end;

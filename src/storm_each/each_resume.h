@@ -18,6 +18,9 @@ struct each_resume *each_resume_read(const char *joblog, bool with_failed);
 /* Need task seq not run again? */
 bool each_resume_done(const struct each_resume *r, uint64_t seq);
 
+/* How many tasks it says to be done. */
+uint64_t each_resume_count(const struct each_resume *r);
+
 /* The size of what is whole in the file: what is behind it is to be cut off before
  * the next line is written.  0: the file needs its header. */
 uint64_t each_resume_end(const struct each_resume *r);

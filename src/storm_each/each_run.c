@@ -16,6 +16,7 @@
 #include "each_record.h"
 #include "each_resume.h"
 #include "each_run.h"
+#include "each_screen.h"
 #include "each_source.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
@@ -49,6 +50,7 @@ static struct each_job *each_next(void)
 	if (!j || task)
 		return j;
 	j->task.what = j;
+	each.made++;
 	*each.last = j;
 	each.last = &j->next;
 	return j;
@@ -190,16 +192,22 @@ static bool each_catch(void)
 
 /* -------------------------------------------------------------------- the loop --- */
 
+/* The sooner of two times in ms, of which -1 is never. */
+static int each_sooner(int a, int b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
 static int each_timeout(void)
 {
-	int wait = each_head_timeout();
+	int wait = each_sooner(each_head_timeout(), each_show());
 	uint64_t now;
 
 	if (!each.o->delay_us || each.verdict != EACH_GO_ON ||
 	    (now = storm_now()) >= each.next)
 		return wait;
 	now = (each.next - now) / STORM_MS + 1;
-	return wait < 0 ? (int) now : (int) storm_min((uint64_t) wait, now);
+	return each_sooner(wait, (int) now);
 }
 
 static int each_loop(void)
@@ -264,14 +272,15 @@ static bool each_open(struct each_options *o)
 {
 	struct each_resume *resume = NULL;
 	struct each_sources *sources;
-	int64_t total = 0;
+	int64_t total;
 
 	o->slots = each_slots(o, each_guess());
 	sources = each_sources_open(o);
 	if (!sources)
 		return false;
-	if (o->halt.percent)
-		total = each_sources_count(sources);
+	total = o->halt.percent || o->bar || o->eta ?
+			each_sources_count(sources) :
+			(int64_t) each_sources_total(sources);
 	if (total < 0)
 		return false;
 	each_halt_init(&each.halt, &o->halt, (uint64_t) total);
@@ -280,31 +289,29 @@ static bool each_open(struct each_options *o)
 		if (!resume)
 			return false;
 	}
+	each.total = (uint64_t) total;
+	if (resume)
+		each.total -= storm_min(each.total, each_resume_count(resume));
 	if (!each_record_open(o, resume) || !each_catch())
 		return false;
 	each.feed = each_jobs_open(o, sources, resume);
 	return each.feed >= 0;
 }
 
-/* What --dry-run knows and this does not. */
-static bool each_refuses(const struct each_options *o)
-{
-	if (o->bar || o->eta || o->progress)
-		run_say("--bar, --eta and --progress are not there yet: leave them out");
-	else
-		return false;
-	return true;
-}
-
 int each_run(struct each_options *o)
 {
+	int status;
+
 	each.o = o;
 	each.tasks.retries = o->retries;
 	each.tasks.crash_limit = EACH_CRASHES;
-	if (each_refuses(o) || !each_open(o))
+	if (!each_open(o))
 		return EACH_FAILED;
 	each_output_init(o, each.signals, each_signal_stops);
+	each_screen_open(o);
 	if (!each_head_open(&each_heard))
 		return EACH_FAILED;
-	return each_status(each_loop());
+	status = each_loop();
+	each_screen_close();
+	return each_status(status);
 }

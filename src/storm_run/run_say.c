@@ -9,6 +9,7 @@
 #include "run_say.h"
 
 static const char *run_speaker = "storm run", *run_line_end = "\n";
+static void (*run_before)(void);
 
 void run_say_as(const char *name)
 {
@@ -20,10 +21,17 @@ void run_say_raw(bool raw)
 	run_line_end = raw ? "\r\n" : "\n";
 }
 
+void run_say_before(void (*before)(void))
+{
+	run_before = before;
+}
+
 __attribute__((format(printf, 1, 2))) void run_say(const char *fmt, ...)
 {
 	va_list ap;
 
+	if (run_before)
+		run_before();
 	fprintf(stderr, "%s: ", run_speaker);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);

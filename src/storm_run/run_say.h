@@ -12,6 +12,8 @@
 void run_say_as(const char *name);
 /* On a terminal that is raw a line ends in another way. */
 void run_say_raw(bool raw);
+/* Call it before each line; NULL: nothing. */
+void run_say_before(void (*before)(void));
 /* A line on stderr. */
 __attribute__((format(printf, 1, 2))) void run_say(const char *fmt, ...);
 

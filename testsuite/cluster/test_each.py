@@ -85,6 +85,78 @@ echo code ${PIPESTATUS[0]}; cat err
         "file below TMPDIR: "), out
 
 
+#: Runs a command on a terminal of 80 columns, which has 40 when all tasks run. They may
+#: end when that is seen. It writes all bytes into a file.
+TERMINAL = r"""
+cat >term.py <<'EOF'
+import fcntl, os, pty, re, signal, struct, sys, termios
+signal.alarm(100)
+size = lambda columns: fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+pid, fd = pty.fork()
+if not pid:
+    while os.get_terminal_size(1).columns != 80:
+        pass
+    os.execvp(sys.argv[1], sys.argv[1:])
+size(80)
+raw, small = b"", 0
+while True:
+    try:
+        got = os.read(fd, 65536)
+    except OSError:
+        break
+    raw += got
+    drawn = re.findall(rb"\033\[J[^\r\n]*\r+\n([^\r\n]*)\r\033\[A", raw[small:])
+    columns = len(drawn[-1].decode()) if drawn else 0
+    if not small and b"8 run" in raw and columns == 79:
+        small = len(raw)
+        size(40)
+    elif small and columns == 39:
+        open("go", "w").close()
+open("raw", "wb").write(raw)
+print("code", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+EOF
+"""
+
+
+def screen(raw):
+    """The lines that a terminal shows after these bytes."""
+    rows, row, column = [""], 0, 0
+    for word in re.findall("\033\\[[0-9;]*[A-Za-z]|[\r\n]|[^\033\r\n]+|\033", raw):
+        if word == "\r":
+            column = 0
+        elif word == "\n":
+            row += 1
+            rows += [""] * (row == len(rows))
+        elif word == "\033[A":
+            row -= 1
+        elif word == "\033[J":
+            rows[row:] = [rows[row][:column]]
+        else:
+            assert word[0] != "\033", f"{word!r} in {raw!r}"
+            rows[row] = rows[row][:column].ljust(column) + word \
+                + rows[row][column + len(word):]
+            column += len(word)
+    return rows
+
+
+def test_bar(lab):
+    """On a terminal a bar, counts and the slowest task, as wide as that is. Output of tasks
+    is not mixed up with them, and nothing of them stays."""
+    one = begin(lab, TERMINAL + r"""
+storm run true
+TERM=xterm LC_ALL=C.UTF-8 python3 term.py storm each --bar --line-buffer ': {2}; echo {1}a
+  until [ -e go ]; do sleep 0.05; done; echo {1}b; test {1} != 3' ::: $(seq 8) ::: $'\e]0;x\aäöü'
+""")
+    assert printed(one) == ["code 1"], one.log()
+    raw = (one.dir / "raw").read_bytes().decode()
+    shown = WAITS.sub("", "\n".join(screen(raw)))
+    want = sorted(f"{k}{c}" for k in range(1, 9) for c in "ab")
+    assert sorted(shown.split("\n")) == ["", *want], raw
+    assert re.search(r"\[ +\]   0% 0 of 8 done, 0 failed, 8 run\r+\n"
+                     r"slowest: task \d on n[1-4], \d s: : \S*\?\]0;x\?\S*äöü", raw), raw
+    assert re.search(r" \d of 8 done, [01] failed", raw) and "\033]" not in raw, raw
+
+
 def test_ends(lab):
     """Exit status, --halt, --retries, --timeout, signals, what cannot be executed, the
     joblog and --resume-failed."""
@@ -220,15 +292,22 @@ def test_client_killed(lab):
 
 def test_many(lab):
     """The client's memory does not grow with the tasks: there are 100,000, and in the
-    quick form 10,000."""
+    quick form 10,000. Where standard error is no terminal, --progress has a line each 10 s."""
     tasks = 100000 if os.environ.get("STORM_LONG") else 10000
     out = batch(lab, f"""
-seq {tasks} | /usr/bin/env python3 -c 'import resource, subprocess, sys
-rc = subprocess.call(["storm", "each", ":"], stdin=sys.stdin)
-print(rc, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)'
+storm run true
+seq {tasks} | /usr/bin/env python3 -c 'import resource, subprocess, sys, time
+begun = time.monotonic()
+rc = subprocess.call(["storm", "each", "--progress", ":"], stdin=sys.stdin)
+print(rc, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss,
+      int(time.monotonic() - begun))' 2>err
+grep -c ' done, 0 failed, ' err; tail -n1 err
 """)
-    rc, peak = out[0].split()
+    rc, peak, seconds = out[0].split()
     assert rc == "0" and int(peak) < 20000, out
+    assert int(seconds) // 10 - 1 <= int(out[1]) <= int(seconds) // 10, out
+    assert int(out[1]) == 0 or re.match(
+        rf"storm each: \d+( of {tasks})? done, 0 failed, \d run, ", out[2]), out
 
 
 def test_one_at_a_time(lab):
