@@ -42,13 +42,25 @@ static void each_send_task(struct each_puller *p, struct each_job *j)
 		each.next = storm_now() + each.o->delay_us * 1000;
 }
 
-static struct each_job *each_next(void)
+/* With -j, or a delay, no task is given ahead of need. */
+static bool each_is_bare(void)
 {
-	struct each_task *task = each_tasks_again(&each.tasks);
-	struct each_job *j = task ? task->what : each_jobs_next();
+	return each.o->delay_us || each.o->jobs.kind != EACH_ALL_CPUS;
+}
 
-	if (!j || task)
-		return j;
+/* A task and its puller.  NULL: there is none; *p NULL: no puller wants one. */
+static struct each_job *each_next(struct each_puller **p)
+{
+	struct each_task *task =
+		each_tasks_again(&each.tasks, each_is_bare(), p);
+	struct each_job *j;
+
+	if (task)
+		return task->what;
+	*p = each_tasks_wants(&each.tasks, each_is_bare());
+	j = *p ? each_jobs_next() : NULL;
+	if (!j)
+		return NULL;
 	j->task.what = j;
 	each.made++;
 	*each.last = j;
@@ -73,12 +85,6 @@ static void each_recall(bool all)
 	}
 }
 
-/* With -j, or a delay, no task is given ahead of need. */
-static bool each_is_bare(void)
-{
-	return each.o->delay_us || each.o->jobs.kind != EACH_ALL_CPUS;
-}
-
 /* Are as many under way as -j allows? */
 static bool each_is_full(void)
 {
@@ -94,17 +100,16 @@ static bool each_is_early(void)
 
 static void each_give(void)
 {
-	const bool bare = each_is_bare();
 	struct each_puller *p;
 	struct each_job *j;
 
 	while (each.verdict == EACH_GO_ON && !each_is_early() &&
-	       !each_is_full() && (p = each_tasks_wants(&each.tasks, bare))) {
-		j = each_next();
-		if (!j) {
+	       !each_is_full()) {
+		j = each_next(&p);
+		if (!j && p)
 			each_recall(false);
+		if (!j)
 			return;
-		}
 		each_send_task(p, j);
 	}
 }

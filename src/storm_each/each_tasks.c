@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "each_tasks.h"
+#include "pull_wire.h"
 #include "src/libstorm/base/minmax.h"
 
 /* A task's weight in the mean of a puller's times: the last 8 count most. */
@@ -52,6 +53,7 @@ static void each_puller_less(struct each_puller *p, struct each_task *task)
 {
 	each_list_take(&p->has, task);
 	p->count--;
+	p->feared -= task->deaths > 0;
 	p->begun -= task->begun;
 	task->begun = false;
 }
@@ -94,7 +96,21 @@ static uint64_t each_puller_room(const struct each_puller *p, bool bare)
 	return p->slots + storm_min(ahead, (uint64_t) EACH_AHEAD_MAX);
 }
 
-struct each_puller *each_tasks_wants(struct each_tasks *t, bool bare)
+/* Has it less than it should?  What it has ahead goes to the half before. */
+static bool each_puller_wants(struct each_puller *p, bool bare)
+{
+	uint64_t room = each_puller_room(p, bare);
+
+	if (p->count >= room)
+		p->fills = false;
+	else if (p->count < p->slots || p->count < (p->slots + room) / 2)
+		p->fills = true;
+	return p->fills;
+}
+
+/* For a task with which one was lost before, if feared. */
+static struct each_puller *each_tasks_pick(struct each_tasks *t, bool bare,
+					   bool feared)
 {
 	struct each_puller *best = NULL;
 
@@ -102,7 +118,7 @@ struct each_puller *each_tasks_wants(struct each_tasks *t, bool bare)
 		struct each_puller *p = &t->puller[k];
 
 		if (!p->there || p->back || !p->slots ||
-		    p->count >= each_puller_room(p, bare))
+		    (feared && p->feared) || !each_puller_wants(p, bare))
 			continue;
 		if (!best || (uint64_t) p->count * best->slots <
 				     (uint64_t) best->count * p->slots)
@@ -111,10 +127,18 @@ struct each_puller *each_tasks_wants(struct each_tasks *t, bool bare)
 	return best;
 }
 
-struct each_task *each_tasks_again(struct each_tasks *t)
+struct each_puller *each_tasks_wants(struct each_tasks *t, bool bare)
+{
+	return each_tasks_pick(t, bare, false);
+}
+
+struct each_task *each_tasks_again(struct each_tasks *t, bool bare,
+				   struct each_puller **p)
 {
 	struct each_task *task = t->again.first;
 
+	while (task && !(*p = each_tasks_pick(t, bare, task->deaths > 0)))
+		task = task->next;
 	if (task)
 		each_list_take(&t->again, task);
 	return task;
@@ -125,6 +149,7 @@ void each_tasks_give(struct each_puller *p, struct each_task *task)
 	task->begun = false;
 	each_list_add(&p->has, task);
 	p->count++;
+	p->feared += task->deaths > 0;
 }
 
 /* ---------------------------------------------------------------- their ends --- */
@@ -180,13 +205,22 @@ bool each_tasks_retry(struct each_tasks *t, struct each_task *task)
 	return true;
 }
 
+/* Tasks that it may have begun and not told of, with its words of PULL_HOLD_US. */
+static uint32_t each_puller_suspects(const struct each_puller *p)
+{
+	uint64_t held = (uint64_t) p->slots * PULL_HOLD_US;
+	uint64_t most = p->slots + (p->mean_us ? held / p->mean_us : 0);
+
+	return (uint32_t) (most - storm_min(most, (uint64_t) p->begun));
+}
+
 struct each_task *each_tasks_lose(struct each_puller *p, enum each_fate *fate)
 {
 	struct each_task *task = p->has.first;
 
 	/* its last words may be lost: what had a slot may have begun */
 	if (p->there)
-		p->suspects = p->slots - storm_min(p->slots, p->begun);
+		p->suspects = each_puller_suspects(p);
 	p->there = false;
 	p->back = 0;
 	if (!task)
@@ -195,8 +229,8 @@ struct each_task *each_tasks_lose(struct each_puller *p, enum each_fate *fate)
 		p->suspects ? EACH_MAY_HAVE_BEGUN :
 			      EACH_NOT_BEGUN;
 	p->suspects -= *fate == EACH_MAY_HAVE_BEGUN;
-	task->deaths += *fate != EACH_NOT_BEGUN;
 	each_puller_less(p, task);
+	task->deaths += *fate != EACH_NOT_BEGUN;
 	return task;
 }
 

@@ -4,7 +4,8 @@
  *
  * Pullers have tasks ahead of need, so that none waits for the client: as many as its
  * slots do in AHEAD_US by what its tasks have taken so far.  Before the first of them has ended,
- * and while they are long, that is none.
+ * and while they are long, that is none.  Half of them go before it gets more: each message has
+ * several.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -15,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EACH_AHEAD_US 20000
-#define EACH_AHEAD_MAX 256 /* tasks of a puller that wait, at most */
+#define EACH_AHEAD_US 100000 /* several times PULL_HOLD_US */
+#define EACH_AHEAD_MAX 1024  /* tasks of a puller that wait, at most */
 
 struct each_task {
 	struct each_task *next, *prev;
@@ -37,7 +38,9 @@ struct each_puller {
 	uint32_t slots;	  /* 0: it gets none */
 	struct each_list has;
 	uint32_t count, begun; /* of them */
-	uint64_t mean_us;      /* of a task's time; 0: not known */
+	bool fills;	  /* it gets tasks until it has all that it should */
+	uint64_t mean_us; /* of a task's time; 0: not known */
+	uint32_t feared;  /* of them, with which a puller was lost before */
 	uint32_t suspects; /* of a lost one: slots for tasks that it did not tell of */
 	uint32_t back; /* tasks that it was asked to give back, and has not */
 };
@@ -58,8 +61,10 @@ bool each_tasks_join(struct each_tasks *t, uint32_t rank, uint32_t slots);
 /* The puller that should get a task now, the one with the least to do first.  bare: none
  * beyond its slots.  NULL: no one should. */
 struct each_puller *each_tasks_wants(struct each_tasks *t, bool bare);
-/* One that goes before new ones; NULL: there is none. */
-struct each_task *each_tasks_again(struct each_tasks *t);
+/* One that goes before new ones, and its puller; NULL: there is none, or no puller for it.
+ * Those with which pullers were lost do not share one: only one of them may be the reason. */
+struct each_task *each_tasks_again(struct each_tasks *t, bool bare,
+				   struct each_puller **p);
 void each_tasks_give(struct each_puller *p, struct each_task *task);
 
 /* What a puller says of a task.  NULL: it does not have it, or not like this.  One that has ended

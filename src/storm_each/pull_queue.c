@@ -47,6 +47,7 @@ bool pull_queue_add(struct pull_queue *q, struct storm_in *in)
 	else
 		q->first = &w->task;
 	q->last = &w->task;
+	q->count++;
 	return true;
 }
 
@@ -56,6 +57,7 @@ struct pull_task *pull_queue_first(struct pull_queue *q)
 
 	if (!t)
 		return NULL;
+	q->count--;
 	q->first = t->next;
 	if (q->first)
 		q->first->prev = NULL;
@@ -70,6 +72,7 @@ struct pull_task *pull_queue_last(struct pull_queue *q)
 
 	if (!t)
 		return NULL;
+	q->count--;
 	q->last = t->prev;
 	if (q->last)
 		q->last->next = NULL;

@@ -17,6 +17,7 @@ struct pull_task {
 /* Zero it. */
 struct pull_queue {
 	struct pull_task *first, *last;
+	uint32_t count;
 };
 
 /* The body of a PULL_TASK.  False: it is malformed, or there is no memory. */

@@ -26,6 +26,10 @@ enum pull_kind {
 	PULL_KILL = 13 /* end those that run */
 };
 
+/* What a puller has to say may wait so long, while each of its slots has another task: each
+ * message goes through three processes, and many words cost them what one does. */
+#define PULL_HOLD_US 20000
+
 struct pull_setup {
 	uint32_t slots, base; /* slot numbers begin behind base */
 	uint32_t client;      /* its process number */

@@ -27,6 +27,7 @@
 #define PULL_GRACE (500 * STORM_MS) /* from SIGTERM to SIGKILL */
 #define PULL_PIECE (16u << 10)	    /* bytes of an OUTPUT at most */
 #define PULL_OUT_MAX (256u << 10)   /* with more unsent nothing is read */
+#define PULL_HOLD_MAX (16u << 10)   /* as much is not kept back */
 #define PULL_OUTPUT_HEADER (8 + 1)
 #define PULL_SLOTS_MAX 65536
 #define PULL_VARIABLE 40
@@ -53,6 +54,8 @@ static struct {
 	struct pollfd *poll;
 	int null, signals;
 	bool over; /* no more comes */
+	uint64_t since; /* storm_now() when the oldest word came that is not sent; 0: none */
+	bool urgent; /* it is not to wait any longer */
 	const char *shell;
 	bool direct;
 	char **env;
@@ -113,6 +116,8 @@ static void pull_slot_finish(struct pull_slot *s)
 		if (s->pipe[k] >= 0 && !pull_slot_read(s, k))
 			return;
 	pull_end_put(&pull.out, &s->end);
+	/* a failure may be the end of all */
+	pull.urgent |= s->end.status || s->end.signal || s->end.killed;
 	pull_slot_free(s);
 }
 
@@ -201,6 +206,7 @@ static void pull_slot_fail(struct pull_slot *s, const char *what, int err)
 	storm_put(&o, line, len);
 	s->end.status = err == ENOENT ? 127 : 126;
 	pull_end_put(&pull.out, &s->end);
+	pull.urgent = true;
 	pull_slot_free(s);
 }
 
@@ -311,6 +317,7 @@ static bool pull_recall(struct storm_in *body)
 		pull_frame_seq(&pull.out, PULL_BACK, t->seq);
 		pull_task_free(t);
 	}
+	pull.urgent = true;
 	return storm_in_done(body);
 }
 
@@ -353,7 +360,45 @@ static bool pull_hear_all(void)
 	return !is;
 }
 
+/* ------------------------------------------------------------------ what is sent --- */
+
+/* ms that words may wait yet; 0: they are to be sent; -1: there are none. */
+static int pull_hold(void)
+{
+	uint64_t now = storm_now(), until;
+
+	if (!pull_bytes_wait(&pull.out))
+		return -1;
+	pull.since = pull.since ? pull.since : now;
+	until = pull.since + PULL_HOLD_US * PULL_US;
+	if (pull.urgent || now >= until ||
+	    pull.queue.count < pull.setup.slots ||
+	    pull_bytes_wait(&pull.out) >= PULL_HOLD_MAX)
+		return 0;
+	return (int) ((until - now) / STORM_MS) + 1;
+}
+
+/* What is begun to be sent does not wait again.  False: nobody takes it. */
+static bool pull_send(void)
+{
+	if (pull_hold())
+		return true;
+	if (pull_bytes_write(&pull.out, STDOUT_FILENO))
+		return false;
+	pull.urgent = pull_bytes_wait(&pull.out);
+	pull.since = 0;
+	return true;
+}
+
 /* --------------------------------------------------------------------- the loop --- */
+
+/* ms that it may wait for something, or -1. */
+static int pull_patience(void)
+{
+	int time = pull_time(), hold = pull_hold();
+
+	return hold <= 0 || (time >= 0 && time < hold) ? time : hold;
+}
 
 /* Wait for something, and do what it says but for the client's.  False: it is over. */
 static bool pull_turn(void)
@@ -363,9 +408,7 @@ static bool pull_turn(void)
 	nfds_t n = 3;
 
 	p[0] = (struct pollfd) { pull.over ? -1 : STDIN_FILENO, POLLIN, 0 };
-	p[1] = (struct pollfd) { pull_bytes_wait(&pull.out) ? STDOUT_FILENO :
-							      -1,
-				 POLLOUT, 0 };
+	p[1] = (struct pollfd) { pull_hold() ? -1 : STDOUT_FILENO, POLLOUT, 0 };
 	p[2] = (struct pollfd) { pull.signals, POLLIN, 0 };
 	for (uint32_t k = 0; pull.slots && k < 2 * pull.setup.slots; k++) {
 		struct pull_slot *s = &pull.slots[k / 2];
@@ -376,7 +419,7 @@ static bool pull_turn(void)
 		s->at[k % 2] = n;
 		p[n++] = (struct pollfd) { s->pipe[k % 2], POLLIN, 0 };
 	}
-	if (poll(p, n, pull_time()) < 0)
+	if (poll(p, n, pull_patience()) < 0)
 		return errno == EINTR;
 	for (uint32_t k = 0; pull.slots && k < 2 * pull.setup.slots; k++) {
 		struct pull_slot *s = &pull.slots[k / 2];
@@ -471,7 +514,7 @@ int puller_serve(uint32_t cpus)
 			return EXIT_FAILURE;
 		pull_reap();
 		pull_begin_tasks();
-		if (pull_bytes_write(&pull.out, STDOUT_FILENO))
+		if (!pull_send())
 			return EXIT_FAILURE;
 	}
 	return pull.out.failed ? EXIT_FAILURE : EXIT_SUCCESS;

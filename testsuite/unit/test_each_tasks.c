@@ -48,13 +48,26 @@ static void is_over(const struct each_task *task)
 	game.over[task->seq] = true;
 }
 
+/* Two with which a puller was lost before are not at one. */
+static void must_be_apart(const struct each_puller *p)
+{
+	uint32_t feared = 0;
+
+	for (const struct each_task *t = p->has.first; t; t = t->next)
+		feared += t->deaths > 0;
+	must(feared <= 1 && feared == p->feared);
+}
+
 static void give_all(void)
 {
 	struct each_puller *p;
 
-	while ((p = each_tasks_wants(&game.t, any(2)))) {
-		struct each_task *task = each_tasks_again(&game.t);
+	for (;;) {
+		bool bare = any(2);
+		struct each_task *task = each_tasks_again(&game.t, bare, &p);
 
+		if (!task && !(p = each_tasks_wants(&game.t, bare)))
+			return;
 		must(p->there && p->slots);
 		if (!task && game.next == TASKS)
 			return;
@@ -64,6 +77,7 @@ static void give_all(void)
 		}
 		each_tasks_give(p, task);
 		must(p->count <= p->slots + EACH_AHEAD_MAX);
+		must_be_apart(p);
 	}
 }
 
@@ -117,6 +131,9 @@ static void lose_one(void)
 {
 	struct each_puller *p = some_puller();
 	uint32_t begun = p->begun, known = 0, maybe = 0;
+	/* with the words that it has kept back */
+	uint64_t most = p->slots +
+			(p->mean_us ? p->slots * PULL_HOLD_US / p->mean_us : 0);
 	enum each_fate fate;
 	struct each_task *task;
 
@@ -131,7 +148,7 @@ static void lose_one(void)
 			game.given_up++;
 		}
 	}
-	must(known == begun && known + maybe <= p->slots);
+	must(known == begun && known + maybe <= most);
 	must(!p->count && !p->begun && !p->has.first && !p->there);
 }
 
@@ -164,9 +181,9 @@ END_TEST
 START_TEST(test_ahead)
 {
 	struct each_tasks t = { .retries = 1, .crash_limit = 3 };
-	struct each_task task[300] = { 0 };
+	struct each_task task[900] = { 0 };
 	struct each_puller *p;
-	uint32_t n = 0;
+	uint32_t n = 0, done = 1;
 
 	must(each_tasks_join(&t, 0, 2));
 	while ((p = each_tasks_wants(&t, false))) {
@@ -180,9 +197,32 @@ START_TEST(test_ahead)
 		task[n].seq = n;
 		each_tasks_give(p, &task[n++]);
 	}
-	/* 1 of 2 goes on, and 20 ms of work for two slots are 80 */
+	/* 1 of 2 goes on, and 100 ms of work for two slots are 400 */
 	must(t.puller[0].count == 2 + 2 * EACH_AHEAD_US / 500);
 	must(!each_tasks_wants(&t, true));
+	/* there is more when half of it is left, and then up to all of it */
+	while (!(p = each_tasks_wants(&t, false))) {
+		must(each_tasks_begun(&t.puller[0], done));
+		must(each_tasks_ended(&t.puller[0], done++, 500));
+	}
+	must(p->count == (2 + 2 + 2 * EACH_AHEAD_US / 500) / 2 - 1);
+	for (; each_tasks_wants(&t, false); n++) {
+		task[n].seq = n;
+		each_tasks_give(p, &task[n]);
+	}
+	must(p->count == 2 + 2 * EACH_AHEAD_US / 500);
+	/* words that it has kept back are those of so many more */
+	must(each_tasks_begun(p, done));
+	for (uint32_t k = 0; k < 2 + 2 * PULL_HOLD_US / 500; k++) {
+		enum each_fate fate;
+
+		must(each_tasks_lose(p, &fate));
+		must(fate == (k ? EACH_MAY_HAVE_BEGUN : EACH_WAS_BEGUN));
+		if (k == 1 + 2 * PULL_HOLD_US / 500) {
+			must(each_tasks_lose(p, &fate));
+			must(fate == EACH_NOT_BEGUN);
+		}
+	}
 	each_tasks_fini(&t);
 }
 END_TEST
