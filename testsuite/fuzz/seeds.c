@@ -24,6 +24,8 @@
 #include "src/plugins/switch/storm/context/context.h"
 #include "src/storm_common/gang_map.h"
 #include "src/storm_common/local/local.h"
+#include "src/storm_each/each_joblog.h"
+#include "src/storm_each/pull_wire.h"
 #include "src/storm_launcher/run_list.h"
 #include "src/storm_launcher/run_wire.h"
 #include "world.h"
@@ -1669,6 +1671,63 @@ static void runs(void)
 	}
 }
 
+static void each_frame(uint8_t which, struct pull_bytes *b, const char *name)
+{
+	begin();
+	storm_put8(&o, which);
+	storm_put(&o, b->buf + RUN_FRAME_HEADER, b->have - RUN_FRAME_HEADER);
+	end("each", name);
+	pull_bytes_fini(b);
+}
+
+static void each_log(uint8_t which, int lines, const char *name)
+{
+	begin();
+	storm_put8(&o, which);
+	if (lines > 1)
+		storm_put(&o, each_joblog_header, strlen(each_joblog_header));
+	for (int k = 1; k <= lines; k++) {
+		size_t len;
+		char *line = each_joblog_line(
+			&(struct each_joblog_entry) {
+				.seq = (uint64_t) k,
+				.host = "n1",
+				.start_us = 1795755400442000,
+				.time_us = 1006000,
+				.received = 4,
+				.exitval = k % 2 ? 0 : -1,
+				.signal = k % 2 ? 0 : 15,
+				.command = "echo a b",
+			},
+			&len);
+
+		must(line);
+		storm_put(&o, line, len);
+		free(line);
+	}
+	end("each", name);
+}
+
+/* The first byte says which, see fuzz_each.c. */
+static void each(void)
+{
+	struct pull_bytes b = { 0 };
+
+	pull_setup_put(&b, &(struct pull_setup) { 8, 16, 77, 1000000 });
+	each_frame(0, &b, "setup");
+	pull_end_put(&b, &(struct pull_end) { 9, 0, 15, true, true,
+					      1795755400442000, 1006000 });
+	each_frame(1, &b, "end");
+	begin();
+	storm_put8(&o, 2);
+	storm_put64(&o, 9);
+	storm_put32(&o, 4);
+	storm_put(&o, "/tmpecho a\0b\0", 13);
+	end("each", "task");
+	each_log(3, 1, "line");
+	each_log(4, 5, "log");
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -1681,6 +1740,7 @@ int main(int argc, char **argv)
 	wire();
 	carrier();
 	runs();
+	each();
 	verbs();
 	idset();
 	nodelist();
