@@ -18,6 +18,7 @@ enum conn_kind {
 	CONN_KEEPER,
 	CONN_WAITS, /* for the head's end */
 	CONN_INLET, /* output of a launcher, by TCP */
+	CONN_PMI,   /* of its ranks of MPI, likewise */
 	CONN_DOOR /* clients of a launcher's host, or of the keeper's, by TCP */
 };
 
@@ -33,7 +34,7 @@ struct conn {
 	struct run_reader in;
 	uint8_t *out; /* [at, have) is to be sent */
 	size_t at, have, room;
-	/* CLIENT and INLET: the run, or 0 */
+	/* CLIENT, INLET and PMI: the run, or 0 */
 	uint64_t run;
 	/* CLIENT: its own descriptors, until the run has begun; what it wants,
 	 * as run_what's bytes, and read */
@@ -53,7 +54,8 @@ struct conn {
 	bool fed;
 	uint32_t first, last;
 	uint64_t input_taken;
-	/* INLET, DOOR, and a client that came by it: the node, or
+	bool pmi; /* what is being proven becomes PMI */
+	/* INLET, PMI, DOOR, and a client that came by it: the node, or
 	 * STORM_NO_NODE: the keeper's host.  DOOR: what its stream is from then
 	 * on; the conn's own */
 	uint32_t node;

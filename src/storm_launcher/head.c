@@ -110,6 +110,7 @@ static void head_end_runs(void)
 			c->run = 0;
 			c->bye = true;
 		}
+		head_pmi_drop(run);
 		runs_drop(&head.runs, run);
 		over = true;
 	}
@@ -218,7 +219,9 @@ static void head_new_run(struct conn *c, struct storm_in *body)
 static void head_take(struct conn *c, enum run_kind kind, struct storm_in *body)
 {
 	if (c->tcp && c->kind == CONN_NEW && kind == RUN_PROOF) {
-		head_prove(c, body);
+		head_prove(c, false, body);
+	} else if (c->tcp && c->kind == CONN_NEW && kind == RUN_PMI_PROOF) {
+		head_prove(c, true, body);
 	} else if (c->tcp && c->kind == CONN_NEW && kind == RUN_DOOR) {
 		head_door_open(c, body);
 	} else if (c->kind == CONN_INLET && kind == RUN_OUTPUT) {
@@ -229,6 +232,8 @@ static void head_take(struct conn *c, enum run_kind kind, struct storm_in *body)
 		head_folded(c, body);
 	} else if (c->kind == CONN_INLET && kind == RUN_ROOM) {
 		head_room(c, body);
+	} else if (c->kind == CONN_PMI && kind == RUN_PMI) {
+		head_pmi(c, body);
 	} else if (c->tcp) {
 		conn_close(c);
 	} else if (c->kind == CONN_NEW && kind == RUN_ASK) {
@@ -262,7 +267,7 @@ static void head_serve_conn(struct conn *c)
 	int got = 0;
 
 	conn_read(c);
-	if (c->tcp && c->kind != CONN_INLET &&
+	if (c->tcp && c->kind != CONN_INLET && c->kind != CONN_PMI &&
 	    run_reader_body(&c->in) > PROOF_MAX)
 		conn_close(c);
 	while (conn_is_open(c) &&
@@ -386,6 +391,7 @@ static void head_decide(void)
 	head_input_serve();
 	head_drop_conns(); /* before: a client that is gone begins nothing */
 	head_end_early();
+	head_pmi_check();
 	head_kill_runs();
 	head_end_runs();
 	head_begin_runs();

@@ -9,10 +9,13 @@
 #include <string.h>
 
 #include "head_private.h"
+#include "pmi_wire.h"
 #include "run_names.h"
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/minmax.h"
 
-#define PAST_EVERY 4096 /* ids, see head_forget() */
+#define PAST_EVERY 4096	 /* ids, see head_forget() */
+#define CAST_FENCED 0xff /* in place of a signal */
 
 /* A message on its way to launchers. */
 struct cast {
@@ -20,7 +23,7 @@ struct cast {
 	storm_event_t *event;
 	uint8_t *buf;
 	uint64_t run;
-	uint8_t sig; /* 0: it starts the run, or is of none */
+	uint8_t sig; /* or CAST_FENCED; 0: it starts the run, or is of none */
 };
 
 /* The nodes of a run but the lost ones.  A set with too many ranges for a message is
@@ -154,6 +157,43 @@ void head_cast_kill(struct user_run *run, uint8_t sig)
 		head_signal_failed(run, sig);
 }
 
+static void head_fence_failed(struct user_run *run)
+{
+	head_say(
+		run->client,
+		"error: ranks of MPI cannot hear of each other: the launchers cannot be reached");
+	run->aborted = 1;
+	run->ends = true;
+	head_cast_kill(run, SIGKILL);
+}
+
+/* In pieces, as the head keeps each until all nodes have it. */
+void head_cast_fenced(struct user_run *run, const struct storm_idset *ranks,
+		      const uint8_t *data, size_t len)
+{
+	struct pmi_fenced f = { .run = run->number,
+				.ranks = *ranks,
+				.all = (uint32_t) len };
+	bool sent = true;
+
+	do {
+		struct storm_out o;
+		uint8_t *buf;
+		size_t all;
+
+		f.data = len ? data + f.at : NULL;
+		f.len = storm_min(len - f.at, PMI_PIECE);
+		all = pmi_fenced_len(&f);
+		buf = head_message(RUN_FENCED, all, &o);
+		if (buf)
+			pmi_fenced_put(&o, &f);
+		sent = head_cast(run, CAST_FENCED, buf, RUN_KEY + 1 + all);
+		f.at += (uint32_t) f.len;
+	} while (sent && f.at < len);
+	if (!sent)
+		head_fence_failed(run);
+}
+
 void head_cast_sweep(const struct user_run *run)
 {
 	struct storm_out o;
@@ -249,6 +289,10 @@ static void head_cast_failed(const struct cast *cast,
 
 	if (!run || run->state != RUN_RUNS)
 		return;
+	if (cast->sig == CAST_FENCED) {
+		head_fence_failed(run);
+		return;
+	}
 	if (cast->sig) {
 		head_signal_failed(run, cast->sig);
 		return;

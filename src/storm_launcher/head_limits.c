@@ -81,12 +81,29 @@ static void head_end_waited(struct user_run *run)
 	head_cast_kill(run, SIGKILL);
 }
 
+void head_end_mpi(struct user_run *run, int status)
+{
+	if (run->state != RUN_RUNS || run->killed || run->ends)
+		return;
+	if (!run->status)
+		run->status = 1;
+	head_say_terminating(run);
+	if (!status) {
+		head_end_softly(run);
+		return;
+	}
+	run->aborted = status;
+	run->ends = true;
+	head_cast_kill(run, SIGKILL);
+}
+
 void head_end_early(void)
 {
 	for (struct user_run *run = head.runs.first; run; run = run->next) {
 		if (run->state != RUN_RUNS || run->killed || run->ends)
 			continue;
-		if (run->kill_bad && run_has_failed(run)) {
+		if ((run->kill_bad && run_has_failed(run)) ||
+		    run_has_cause(run, RUN_PMI_LOST)) {
 			head_say_terminating(run);
 			head_end_softly(run);
 		} else if (run->wait && run->ended && !run->waits) {

@@ -73,6 +73,11 @@ static void head_believe(struct conn *c, uint64_t number, uint32_t node,
 
 	c->run = number;
 	c->node = node;
+	if (c->pmi) {
+		c->kind = CONN_PMI;
+		conn_put(c, RUN_PROVEN, secret, RUN_SECRET);
+		return;
+	}
 	c->kind = CONN_INLET;
 	c->fed = !run || !run_ranks_on(run, node, &c->first, &c->last);
 	head.input_news = true;
@@ -111,7 +116,7 @@ static void head_proof_done(void *host, struct storm_job *j)
 	free(p);
 }
 
-void head_prove(struct conn *c, struct storm_in *body)
+void head_prove(struct conn *c, bool pmi, struct storm_in *body)
 {
 	size_t len = (size_t) (body->end - body->p);
 	struct head_proof *p = NULL;
@@ -128,6 +133,7 @@ void head_prove(struct conn *c, struct storm_in *body)
 	p->serial = c->serial;
 	p->cred = launcher_copy(body->p, len);
 	c->kind = CONN_PROVING;
+	c->pmi = pmi;
 	if (storm_worker_add(&head.munge, &p->base))
 		return;
 	free(p->cred);

@@ -7,6 +7,7 @@
  *	head_output.c	output that launchers send
  *	head_fold.c	equal lines of it, of which one is shown
  *	head_input.c	input that clients send
+ *	head_pmi.c	ranks of MPI, of which launchers send
  *	head_doors.c	clients that come by launchers
  *	head_idle.c	the end of launchers that nobody uses
  *	head_list.c	what storm ps asks for
@@ -33,6 +34,7 @@
 #define HEAD_EVENT 1 /* of the launchers: a message is there */
 
 struct cast;
+struct pmi_run; /* head_pmi.c */
 
 /* What libstorm's thread says. */
 struct note {
@@ -48,7 +50,8 @@ extern struct head {
 	uint8_t *step_text; /* what its names point into */
 	struct runs runs;
 	struct conn *conns;
-	struct cast *casts; /* head_casts.c */
+	struct cast *casts;	  /* head_casts.c */
+	struct pmi_run *pmi_runs; /* head_pmi.c */
 	storm_domain_t *domain;
 	struct storm_addr relay; /* where output comes in */
 	uint8_t life[RUN_LIFE];
@@ -102,6 +105,9 @@ bool head_greet(void);
 /* To the run's launchers: its start, which has the client's descriptors, too.  False:
  * it has not begun there. */
 bool head_cast_start(struct user_run *run, struct conn *c);
+/* What all nodes have brought to a fence of these ranks. */
+void head_cast_fenced(struct user_run *run, const struct storm_idset *ranks,
+		      const uint8_t *data, size_t len);
 /* It is over: all that its tasks have left behind is to end. */
 void head_cast_sweep(const struct user_run *run);
 /* A signal to its tasks.  If it cannot be sent, the client hears so. */
@@ -114,8 +120,8 @@ void head_check_casts(void);
 
 /* ----------------------------------------------------------- head_output.c --- */
 
-/* The first frame of a connection: a credential. */
-void head_prove(struct conn *c, struct storm_in *body);
+/* The first frame of a connection, which may be of PMI: a credential. */
+void head_prove(struct conn *c, bool pmi, struct storm_in *body);
 /* Bytes for the client of the connection's run. */
 void head_output(struct conn *c, const struct storm_in *body);
 /* Tell a launcher how much has come of it. */
@@ -161,6 +167,15 @@ void head_tell_size(const struct conn *client, struct conn *inlet);
 /* Give it to launchers that are new, and tell clients what was taken. */
 void head_input_serve(void);
 
+/* -------------------------------------------------------------- head_pmi.c --- */
+
+/* A RUN_PMI of a launcher. */
+void head_pmi(struct conn *c, struct storm_in *body);
+/* Fences to which a rank cannot come any more end their runs. */
+void head_pmi_check(void);
+/* The run is over. */
+void head_pmi_drop(const struct user_run *run);
+
 /* ------------------------------------------------------------- head_idle.c --- */
 
 /* How many ms to wait for events at most, where it was to be so many; -1: until there is
@@ -178,6 +193,8 @@ void head_list(struct conn *c);
 
 /* End runs that are to end when a task fails, or some time after the first one. */
 void head_end_early(void);
+/* Ranks of MPI cannot go on: with this exit status, if it is not 0, and at once. */
+void head_end_mpi(struct user_run *run, int status);
 /* Time has passed.  It is to be said anew after so many ms at most, where it was to be
  * so many; -1: when there is an event. */
 void head_expire_limits(void);

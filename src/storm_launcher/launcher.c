@@ -59,6 +59,16 @@ static void launcher_poll_add(struct launcher_polls *l, int fd, short events)
 	l->p[l->count++] = (struct pollfd) { .fd = fd, .events = events };
 }
 
+static void launcher_poll_relay(struct launcher_polls *l,
+				const struct relay *relay)
+{
+	short events;
+	int fd = relay ? relay_fd(relay, &events) : -1;
+
+	if (fd >= 0)
+		launcher_poll_add(l, fd, events);
+}
+
 static void launcher_polls_fill(struct launcher_polls *l)
 {
 	short call_events;
@@ -71,12 +81,10 @@ static void launcher_polls_fill(struct launcher_polls *l)
 	launcher_poll_add(l, launcher.munge.fd, POLLIN);
 	launcher_poll_add(l, launcher_door_fd(), POLLIN);
 	launcher_poll_add(l, call, call_events);
+	launcher_poll_add(l, launcher_pmi_fd(), POLLIN);
 	for (struct launched *run = launcher.runs; run; run = run->next) {
-		short events;
-		int fd = run->relay ? relay_fd(run->relay, &events) : -1;
-
-		if (fd >= 0)
-			launcher_poll_add(l, fd, events);
+		launcher_poll_relay(l, run->relay);
+		launcher_poll_relay(l, launcher_pmi_relay(run));
 	}
 	for (struct local_task *t = launcher.tasks; t; t = t->next) {
 		for (int k = 0; k < 2; k++)
@@ -101,9 +109,11 @@ static int launcher_patience(void)
 				      -1;
 
 	for (struct launched *run = launcher.runs; run; run = run->next) {
+		struct relay *pmi = launcher_pmi_relay(run);
 		int again = run->relay ? relay_again(run->relay) : -1;
 
 		wait = launcher_sooner(wait, again);
+		wait = launcher_sooner(wait, pmi ? relay_again(pmi) : -1);
 		wait = launcher_sooner(wait, launcher_fold_wait(run));
 	}
 	for (const struct local_task *t = launcher.tasks; t; t = t->next)
@@ -117,6 +127,16 @@ static short launcher_came(const struct launcher_polls *l, int fd)
 		if (l->p[i].fd == fd)
 			return l->p[i].revents;
 	return 0;
+}
+
+static void launcher_relay_serve(const struct launcher_polls *l,
+				 struct relay *relay)
+{
+	short events;
+	int fd = relay ? relay_fd(relay, &events) : -1;
+
+	if (relay)
+		relay_serve(relay, fd < 0 ? 0 : launcher_came(l, fd));
 }
 
 static void launcher_turn(struct launcher_polls *l)
@@ -136,14 +156,13 @@ static void launcher_turn(struct launcher_polls *l)
 	for (struct local_task *t = launcher.tasks; t; t = t->next)
 		if (t->run->relay)
 			launcher_task_read(t);
+	launcher_pmi_serve(l->p[6].revents);
 	for (struct launched *run = launcher.runs; run; run = run->next) {
-		short events;
-		int fd = run->relay ? relay_fd(run->relay, &events) : -1;
-
 		launcher_fold_serve(run);
-		if (run->relay)
-			relay_serve(run->relay,
-				    fd < 0 ? 0 : launcher_came(l, fd));
+		launcher_relay_serve(l, run->relay);
+		launcher_relay_serve(l, launcher_pmi_relay(run));
+		if (launcher_pmi_must_end(run))
+			launcher_kill(run->start.number, SIGKILL);
 	}
 	launcher_input_serve();
 	launcher_pty_serve();

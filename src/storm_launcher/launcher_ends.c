@@ -43,6 +43,7 @@ void launcher_run_drop(struct launched *run)
 	launcher_input_close(run);
 	for (int k = 0; k < 2; k++)
 		run_fold_destroy(run->fold[k]);
+	launcher_pmi_close(run);
 	relay_destroy(run->relay);
 	run_what_free(&run->what);
 	run_start_free(&run->start);
@@ -87,6 +88,9 @@ void launcher_tasks_report(void)
 			at = &t->next;
 			continue;
 		}
+		if (launcher_pmi_lost(run))
+			t->code =
+				run_code(RUN_PMI_LOST, launcher_pmi_lost(run));
 		if (t->lost)
 			t->code = run_code(RUN_INPUT_LOST, t->lost);
 		/* whatever it was, output that is missing is worse */
@@ -124,6 +128,7 @@ void launcher_reap(void)
 					   WTERMSIG(status) |
 						   (WCOREDUMP(status) ? 0x80 :
 									0));
+		launcher_pmi_ended(t);
 	}
 }
 

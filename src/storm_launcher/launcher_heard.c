@@ -133,6 +133,8 @@ static void launcher_hear(struct said *s)
 
 		if (storm_in_done(&in) && number)
 			launcher_sweep(number);
+	} else if (kind == RUN_FENCED) {
+		launcher_pmi_fenced(&in);
 	} else if (kind == RUN_HEAD) {
 		launcher_door_open(&in);
 	} else if (kind == RUN_PAST) {

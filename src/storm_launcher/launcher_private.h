@@ -7,6 +7,7 @@
  *	launcher_runs.c		how a run begins here
  *	launcher_ends.c		how its tasks end
  *	launcher_output.c	their output
+ *	launcher_pmi.c		ranks of MPI
  *	launcher_input.c	their input
  *	launcher_pty.c		the terminal of one
  *	launcher_door.c		clients on this host, and the way to the head
@@ -29,9 +30,10 @@
 #include "src/libstorm/storm.h"
 #include "task.h"
 
-struct files;	   /* launcher_files.c */
-struct said;	   /* launcher_heard.c */
-struct task_input; /* launcher_input.c */
+struct launched_pmi; /* launcher_pmi.c */
+struct files;	     /* launcher_files.c */
+struct said;	     /* launcher_heard.c */
+struct task_input;   /* launcher_input.c */
 
 /* A run that has tasks here. */
 struct launched {
@@ -47,6 +49,7 @@ struct launched {
 		*input; /* that comes by the relay: for all, or for each */
 	uint32_t inputs;
 	struct run_fold *fold[2]; /* lines that wait for equal ones; or NULL */
+	struct launched_pmi *pmi; /* NULL: it has no MPI */
 	uint32_t tasks;		  /* that are not reported yet */
 };
 
@@ -150,6 +153,28 @@ void launcher_fold_serve(const struct launched *run);
 bool launcher_fold_has(const struct local_task *t);
 /* Send what it has written. */
 void launcher_task_read(struct local_task *t);
+
+/* ----------------------------------------------------------- launcher_pmi.c --- */
+
+/* The run has n ranks of MPI here, from this one on; or has none.  False: no memory, or
+ * no descriptor; launcher_pmi_close() has what there is. */
+bool launcher_pmi_open(struct launched *run, uint32_t first, uint32_t n);
+void launcher_pmi_close(struct launched *run);
+/* The connection of a rank; *theirs is its end.  False, with errno: there is none. */
+bool launcher_pmi_pair(struct local_task *t, uint32_t rank, int *theirs);
+/* It was not started, or has ended with its code. */
+void launcher_pmi_not_started(struct local_task *t, uint32_t rank);
+void launcher_pmi_ended(struct local_task *t);
+/* A RUN_FENCED. */
+void launcher_pmi_fenced(struct storm_in *in);
+/* An errno, once the run's ranks cannot be told of others; or 0. */
+int launcher_pmi_lost(const struct launched *run);
+/* Then it is to be killed: true once. */
+bool launcher_pmi_must_end(struct launched *run);
+/* What to wait for: ranks, or -1; and the run's way to the head, or NULL. */
+int launcher_pmi_fd(void);
+struct relay *launcher_pmi_relay(const struct launched *run);
+void launcher_pmi_serve(bool came);
 
 /* --------------------------------------------------------- launcher_input.c --- */
 

@@ -16,14 +16,16 @@
 /* The descriptors of a task that lead to no file, of which theirs[] are to be closed
  * here, and what the launcher reads.  False: none are left. */
 static bool launcher_fds(struct launched *run, struct local_task *t,
-			 struct task_stdio *io, int (*theirs)[3])
+			 struct task_stdio *io, int (*theirs)[4])
 {
 	uint32_t rank = t->id - run->start.first;
 	bool lent = run->lent && (run->what.input != RUN_INPUT_ONE ||
 				  run->what.input_rank == rank);
 
-	if (!launcher_input_pipe(t, rank, &(*theirs)[0]))
+	if (!launcher_input_pipe(t, rank, &(*theirs)[0]) ||
+	    !launcher_pmi_pair(t, rank, &(*theirs)[3]))
 		return false;
+	io->pmi = (*theirs)[3] >= 0 ? (*theirs)[3] : 0;
 	if (run->what.pty) {
 		io->pty = true;
 		io->fd[0] = io->fd[1] = io->fd[2] = (*theirs)[0];
@@ -55,7 +57,7 @@ static void launcher_start_task(struct launched *run, uint32_t local,
 	uint32_t id = run->start.first + rank;
 	uint32_t code = run_code(RUN_NO_START, ENOMEM);
 	struct task_stdio io = { .fd = { -1, -1, -1 } };
-	int theirs[3] = { -1, -1, -1 };
+	int theirs[4] = { -1, -1, -1, -1 };
 	char **env = NULL;
 
 	if (t) {
@@ -71,7 +73,7 @@ static void launcher_start_task(struct launched *run, uint32_t local,
 		t->pid = task_start(&run->form, env, &io, &code);
 	else if (env)
 		code = run_code(RUN_NO_START, errno);
-	for (int k = 0; k < 3; k++)
+	for (int k = 0; k < 4; k++)
 		if (theirs[k] >= 0)
 			close(theirs[k]);
 	free(env);
@@ -82,6 +84,8 @@ static void launcher_start_task(struct launched *run, uint32_t local,
 		return;
 	}
 	launcher_report(id, code);
+	if (t)
+		launcher_pmi_not_started(t, rank);
 	launcher_task_drop(t);
 	run->tasks--;
 }
@@ -112,6 +116,8 @@ static bool launcher_run_files(struct launched *run, uint32_t first, uint32_t n)
 		    !launcher_fold_open(run, first, n))
 			err = ENOMEM;
 	}
+	if (!err && !launcher_pmi_open(run, first, n))
+		err = ENOMEM;
 	if (err)
 		launcher_report_all(run, first, n, run_code(RUN_NO_START, err));
 	return !err;

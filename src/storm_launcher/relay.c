@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "grow.h"
 #include "launcher_base.h"
 #include "relay.h"
 #include "src/libstorm/base/clock.h"
@@ -43,6 +44,7 @@ struct relay {
 	uint32_t node;
 	struct storm_worker *munge;
 	relay_input_fn *input; /* NULL: none comes */
+	relay_pmi_fn *pmi;     /* likewise */
 	void *arg;
 	struct relay_asked *asked; /* NULL: none is under way */
 	uint8_t secret[RUN_SECRET];
@@ -55,7 +57,7 @@ struct relay {
 	char *proof; /* a frame */
 	size_t proof_at, proof_len;
 	uint8_t *out; /* [at, have) is to be sent */
-	size_t at, have;
+	size_t at, have, room;
 	uint64_t sent, taken;
 	struct run_window window; /* the last one */
 	bool resized;		  /* it is new */
@@ -74,6 +76,7 @@ struct relay *relay_create(const struct run_start *start, uint32_t node,
 	r->munge = munge;
 	r->fd = -1;
 	r->out = malloc(ROOM);
+	r->room = ROOM;
 	if (r->out)
 		return r;
 	free(r);
@@ -84,6 +87,24 @@ void relay_await_input(struct relay *r, relay_input_fn *input, void *arg)
 {
 	r->input = input;
 	r->arg = arg;
+}
+
+void relay_await_pmi(struct relay *r, relay_pmi_fn *pmi, void *arg)
+{
+	r->pmi = pmi;
+	r->arg = arg;
+}
+
+bool relay_put_pmi(struct relay *r, const void *body, size_t len)
+{
+	size_t need = r->have + RUN_FRAME_HEADER + len;
+
+	if (r->failed || !grow_buffer(&r->out, &r->room, need))
+		return false;
+	run_frame_head(r->out + r->have, RUN_PMI, len);
+	memcpy(r->out + r->have + RUN_FRAME_HEADER, body, len);
+	r->have = need;
+	return true;
 }
 
 static void relay_close(struct relay *r)
@@ -118,7 +139,9 @@ static void relay_fail(struct relay *r, const char *what)
 		return;
 	}
 	storm_log(STORM_LOG_ERROR, "%s of run %llu is lost: %s: %s",
-		  r->input ? "input or output" : "output",
+		  r->pmi   ? "PMI" :
+		  r->input ? "input or output" :
+			     "output",
 		  (unsigned long long) r->start->number, what, strerror(why));
 	r->failed = why ? why : EIO;
 	r->at = r->have = 0;
@@ -150,7 +173,8 @@ static bool relay_set_proof(struct relay *r, const char *cred)
 	r->proof = malloc(RUN_FRAME_HEADER + len);
 	if (!r->proof)
 		return false;
-	run_frame_head((uint8_t *) r->proof, RUN_PROOF, len);
+	run_frame_head((uint8_t *) r->proof, r->pmi ? RUN_PMI_PROOF : RUN_PROOF,
+		       len);
 	memcpy(r->proof + RUN_FRAME_HEADER, cred, len);
 	r->proof_at = 0;
 	r->proof_len = RUN_FRAME_HEADER + len;
@@ -325,7 +349,8 @@ int relay_again(const struct relay *r)
 {
 	uint64_t now = storm_now();
 
-	if (r->fd >= 0 || r->failed || r->asked || !(r->have || r->input))
+	if (r->fd >= 0 || r->failed || r->asked ||
+	    !(r->have || r->input || r->pmi))
 		return -1;
 	return now >= r->again_at ? 0 :
 				    (int) ((r->again_at - now) / STORM_MS) + 1;
@@ -394,9 +419,16 @@ static void relay_hear(struct relay *r, enum run_kind kind,
 	} else if (r->proven && kind == RUN_WINDOW) {
 		run_window_get(body, &r->window);
 		r->resized = storm_in_done(body);
+	} else if (r->proven && kind == RUN_PMI && r->pmi) {
+		r->pmi(r->arg, body);
 	} else if (r->proven && kind == RUN_DEAF) {
 		r->deaf |= (uint8_t) (1 << (storm_get8(body) & 3));
 	}
+}
+
+static size_t relay_body_max(const struct relay *r)
+{
+	return !r->proven ? RUN_SECRET : r->pmi ? RUN_FRAME_MAX : BODY_MAX;
 }
 
 static void relay_receive(struct relay *r)
@@ -419,8 +451,7 @@ static void relay_receive(struct relay *r)
 	while (r->fd >= 0 && run_reader_next(&r->in, &kind, &body) > 0)
 		relay_hear(r, kind, &body);
 	errno = EBADMSG;
-	if (r->fd >= 0 &&
-	    run_reader_body(&r->in) > (r->proven ? BODY_MAX : RUN_SECRET))
+	if (r->fd >= 0 && run_reader_body(&r->in) > relay_body_max(r))
 		relay_fail(r, "from the head");
 }
 

@@ -23,6 +23,11 @@ struct relay *relay_create(const struct run_start *start, uint32_t node,
 			   struct storm_worker *munge);
 /* Input comes, too: so it is opened at once. */
 void relay_await_input(struct relay *r, relay_input_fn *input, void *arg);
+/* It is of PMI alone, and opened at once: RUN_PMI comes. */
+typedef void relay_pmi_fn(void *arg, struct storm_in *body);
+void relay_await_pmi(struct relay *r, relay_pmi_fn *pmi, void *arg);
+/* Send a RUN_PMI, as soon as it can be.  False: no memory, or the connection failed. */
+bool relay_put_pmi(struct relay *r, const void *body, size_t len);
 /* Tell the head what was taken of it.  False: there is no room now. */
 bool relay_room(struct relay *r, uint32_t rank, uint64_t taken);
 void relay_destroy(struct relay *r);

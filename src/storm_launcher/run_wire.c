@@ -99,7 +99,7 @@ size_t run_what_len(const struct run_what *w)
 
 	for (int k = 0; k < 3; k++)
 		n += 4 + strlen(w->stream[k]) + 1;
-	return n + 8 + RUN_WINDOW_LEN + 1 + 4 + run_list_len(w->argv) +
+	return n + 9 + RUN_WINDOW_LEN + 1 + 4 + run_list_len(w->argv) +
 	       run_list_len(w->env);
 }
 
@@ -120,6 +120,7 @@ void run_what_put(struct storm_out *o, const struct run_what *w)
 	storm_put8(o, w->framed);
 	storm_put8(o, w->pty);
 	run_window_put(o, &w->window);
+	storm_put8(o, (uint8_t) w->mpi);
 	storm_put8(o, (uint8_t) w->input);
 	storm_put32(o, w->input_rank);
 	run_put_list(o, w->argv);
@@ -144,11 +145,13 @@ bool run_what_get(struct storm_in *i, struct run_what *w)
 	w->framed = storm_get8(i);
 	w->pty = storm_get8(i);
 	run_window_get(i, &w->window);
+	w->mpi = (enum run_mpi) storm_get8(i);
 	w->input = (enum run_input) storm_get8(i);
 	w->input_rank = storm_get32(i);
 	w->argv = run_get_list(i);
 	w->env = run_get_list(i);
-	if (storm_in_done(i) && w->argv[0] && w->input < RUN_INPUTS)
+	if (storm_in_done(i) && w->argv[0] && w->input < RUN_INPUTS &&
+	    w->mpi < RUN_MPIS)
 		return true;
 	run_what_free(w);
 	return false;
@@ -476,7 +479,7 @@ int run_code_status(uint32_t code)
 	if (!run_code_read(code, &cause, &value))
 		return 1;
 	if (cause == RUN_OUTPUT_LOST || cause == RUN_INPUT_LOST ||
-	    cause == RUN_NODE_LOST)
+	    cause == RUN_NODE_LOST || cause == RUN_PMI_LOST)
 		return 1;
 	if (cause == RUN_SIGNALED)
 		return 128 + (value & 0x7f);

@@ -13,7 +13,7 @@
 #include "src/libstorm/wire/wire.h"
 
 /* Client, head and launchers must have the same. */
-#define RUN_VERSION 7
+#define RUN_VERSION 8
 #define RUN_FRAME_HEADER 5
 #define RUN_FRAME_MAX (4u << 20) /* bytes of a body */
 #define RUN_LIMITS 16		 /* resource limits, RLIMIT_CPU and on */
@@ -102,7 +102,20 @@ enum run_kind {
 	/* client, a connection's first one.  The head's answer: LIST with u64 CPUs and
 	 * u64 of them that are free, LISTED with a struct run_listed for each run, END */
 	RUN_LIST = 60,
-	RUN_LISTED = 61
+	RUN_LISTED = 61,
+	/* of a run with MPI, by TCP: as PROOF, of a connection for PMI alone; then
+	 * both send PMI (pmi_wire.h) */
+	RUN_PMI_PROOF = 70,
+	RUN_PMI = 71,
+	/* head -> launchers, in the domain: struct pmi_fenced */
+	RUN_FENCED = 72
+};
+
+/* By which protocol ranks of MPI find each other. */
+enum run_mpi {
+	RUN_MPI_NONE,
+	RUN_MPI_PMI1, /* pmi1.h */
+	RUN_MPIS
 };
 
 /* Where a run's input comes from. */
@@ -136,6 +149,7 @@ struct run_what {
 	bool framed; /* the client is told whose output it is, and each end of a task */
 	bool pty; /* its one task has a pseudo terminal, of this size */
 	struct run_window window;
+	enum run_mpi mpi;
 	enum run_input input;
 	uint32_t input_rank; /* of RUN_INPUT_ONE */
 	char **argv, **env;  /* end with NULL */
@@ -248,6 +262,7 @@ enum run_cause {
 	RUN_NO_STDERR,
 	RUN_INPUT_LOST, /* this errno: some of its input did not come */
 	RUN_NODE_LOST,	/* of GONE alone: the task's node */
+	RUN_PMI_LOST, /* this errno: its launcher lost the ranks of other nodes */
 	RUN_CAUSES
 };
 uint32_t run_code(enum run_cause cause, int value);

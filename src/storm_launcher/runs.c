@@ -425,10 +425,24 @@ bool run_has_failed(const struct user_run *run)
 	return e != NULL;
 }
 
+bool run_has_cause(const struct user_run *run, enum run_cause cause)
+{
+	for (const struct run_ended *e = run->ended; e; e = e->next) {
+		enum run_cause one;
+		int value;
+
+		if (run_code_read(e->code, &one, &value) && one == cause)
+			return true;
+	}
+	return false;
+}
+
 int run_status(const struct user_run *run)
 {
 	int status = run->status, sig = 0;
 
+	if (run->aborted)
+		return run->aborted;
 	for (const struct run_ended *e = run->ended; e; e = e->next) {
 		int one = run_code_status(e->code);
 

@@ -79,7 +79,8 @@ struct user_run {
 	uint32_t wait; /* s after the first task's end it is ended; 0: never */
 	/* ns that are left, or 0: of its time, of wait, until SIGKILL */
 	uint64_t limit, waits, grace;
-	bool ends; /* it is ended early */
+	bool ends;   /* it is ended early */
+	int aborted; /* a rank of MPI has ended it with this status; or 0 */
 };
 
 struct runs {
@@ -161,8 +162,9 @@ uint32_t run_nodes_left(const struct user_run *run);
  * is none. */
 bool run_next_gone(struct user_run *run, uint32_t *rank, uint32_t *code);
 
-/* Has a task of it not ended well? */
+/* Has a task of it not ended well?  In this way? */
 bool run_has_failed(const struct user_run *run);
+bool run_has_cause(const struct user_run *run, enum run_cause cause);
 /* The highest of its tasks' exit statuses; those by signals count more, as with srun. */
 int run_status(const struct user_run *run);
 

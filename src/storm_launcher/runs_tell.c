@@ -100,6 +100,9 @@ static void run_line_cause(struct run_line *l, uint32_t code,
 		run_line_add(l, "%s is lost: %s",
 			     cause == RUN_OUTPUT_LOST ? "output" : "input",
 			     strerror(value));
+	else if (cause == RUN_PMI_LOST)
+		run_line_add(l, "PMI with other nodes is lost: %s",
+			     strerror(value));
 	else
 		run_line_add(l, "cannot start a task: %s", strerror(value));
 }

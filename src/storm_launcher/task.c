@@ -181,6 +181,11 @@ static void task_vars_all(struct task_vars *v, const struct task_form *f,
 	task_var(v, "%s%llu", parent, (unsigned long long) s->number);
 	task_var(v, "SLURM_STEPID=%s", f->step);
 	task_var(v, "SLURMD_NODENAME=%s", f->name);
+	if (f->what->mpi == RUN_MPI_PMI1) {
+		task_var(v, "PMI_FD=%d", TASK_PMI_FD);
+		task_var(v, "PMI_RANK=%u", first + local);
+		task_var(v, "PMI_SIZE=%u", s->tasks);
+	}
 }
 
 char **task_env(const struct task_form *f, uint32_t local)
@@ -418,6 +423,11 @@ static int task_child_main(void *arg)
 		    dup2(c->io->fd[k], k) < 0)
 			task_fail(c, RUN_NO_START);
 	if (c->io->pty && ioctl(STDIN_FILENO, TIOCSCTTY, 0))
+		task_fail(c, RUN_NO_START);
+	/* those below are all in use by now */
+	if (c->io->pmi &&
+	    (c->io->pmi == TASK_PMI_FD ? fcntl(TASK_PMI_FD, F_SETFD, 0) :
+					 dup2(c->io->pmi, TASK_PMI_FD)) < 0)
 		task_fail(c, RUN_NO_START);
 	task_write_pid(c->env[0]);
 	task_signals_default();

@@ -39,7 +39,9 @@ struct task_stdio {
 	int flags[3];  /* to open it with */
 	bool err_as_out; /* 2 is 1 */
 	bool pty;	 /* all are the terminal of its session */
+	int pmi;	 /* becomes TASK_PMI_FD; 0: there is none */
 };
+#define TASK_PMI_FD 3
 
 /* What -i, -o and -e say of task number `local` here.  Those that have no file get no
  * path.  False: no memory, or a name is too long. */

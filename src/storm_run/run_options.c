@@ -31,6 +31,7 @@ static const char usage[] =
 	"  -e, --error=FILE         likewise, standard error [as -o]\n"
 	"  -i, --input=all|N|none|FILE   input for all tasks, one, none; a file's [all]\n"
 	"      --open-mode=a|t      append to these files, or empty them first [t]\n"
+	"      --mpi=none|pmi1      tasks are ranks of MPI: pmi1 for MPICH [none]\n"
 	"  -l, --label              begin each line with the number of its task\n"
 	"      --fold               show equal lines of many tasks once: [0-3]: text\n"
 	"  -u, --unbuffered         output comes as it is written, and not by lines\n"
@@ -140,9 +141,26 @@ static bool run_open_mode(const char *value, bool *append)
 	return false;
 }
 
+static bool run_mpi(const char *value, enum run_mpi *mpi)
+{
+	static const char *const names[] = {
+		[RUN_MPI_NONE] = "none",
+		[RUN_MPI_PMI1] = "pmi1",
+	};
+
+	for (int k = 0; k < RUN_MPIS; k++)
+		if (!strcmp(value, names[k])) {
+			*mpi = (enum run_mpi) k;
+			return true;
+		}
+	run_say("--mpi=%s: storm run has none, and pmi1 for MPICH and its relatives",
+		value);
+	return false;
+}
+
 /* -------------------------------------------------------------------- options --- */
 
-enum { START = 256, STOP, OPEN_MODE, FOLD, PTY, NOT_YET };
+enum { START = 256, STOP, OPEN_MODE, FOLD, PTY, MPI, NOT_YET };
 
 static const struct option run_options_known[] = {
 	{ "nodes", required_argument, NULL, 'N' },
@@ -159,6 +177,7 @@ static const struct option run_options_known[] = {
 	{ "error", required_argument, NULL, 'e' },
 	{ "input", required_argument, NULL, 'i' },
 	{ "open-mode", required_argument, NULL, OPEN_MODE },
+	{ "mpi", required_argument, NULL, MPI },
 	{ "label", no_argument, NULL, 'l' },
 	{ "fold", no_argument, NULL, FOLD },
 	{ "unbuffered", no_argument, NULL, 'u' },
@@ -170,7 +189,6 @@ static const struct option run_options_known[] = {
 	/* srun's, that are missed most */
 	{ "cpu-bind", optional_argument, NULL, NOT_YET },
 	{ "gpus-per-task", optional_argument, NULL, NOT_YET },
-	{ "mpi", optional_argument, NULL, NOT_YET },
 	{ "multi-prog", no_argument, NULL, NOT_YET },
 	{ NULL, 0, NULL, 0 },
 };
@@ -236,6 +254,8 @@ static bool run_set(int option, const char *value, struct run_options *o)
 		return true;
 	case OPEN_MODE:
 		return run_open_mode(value, &o->append);
+	case MPI:
+		return run_mpi(value, &o->mpi);
 	case 'l':
 		o->label = !value || strcmp(value, "0") != 0;
 		return true;

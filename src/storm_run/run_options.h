@@ -19,6 +19,7 @@ struct run_options {
 	/* -i, -o and -e, or ""; err is as out if it is not given */
 	const char *stream[3];
 	bool label, fold, unbuffered, append, pty;
+	enum run_mpi mpi;
 	char **argv; /* the program and its arguments; ends with NULL */
 };
 

@@ -38,7 +38,9 @@
 static int run_send(int sock, const struct run_options *asked)
 {
 	static char cwd[PATH_MAX];
-	struct run_what what = { .argv = asked->argv, .cwd = cwd };
+	struct run_what what = { .argv = asked->argv,
+				 .cwd = cwd,
+				 .mpi = asked->mpi };
 	const int fd[RUN_SOCK_FDS] = { run_stdio_fd(0), run_stdio_fd(1),
 				       run_stdio_fd(2) };
 

@@ -26,6 +26,7 @@
 #include "src/storm_common/local/local.h"
 #include "src/storm_each/each_joblog.h"
 #include "src/storm_each/pull_wire.h"
+#include "src/storm_launcher/pmi_wire.h"
 #include "src/storm_launcher/run_list.h"
 #include "src/storm_launcher/run_wire.h"
 #include "world.h"
@@ -1728,6 +1729,49 @@ static void each(void)
 	each_log(4, 5, "log");
 }
 
+/* The first byte says which, see fuzz_pmi.c; in lines the first one of each whose it is. */
+static void pmi(void)
+{
+	static const char lines[] =
+		"0cmd=init pmi_version=1 pmi_subversion=1\n0cmd=get_maxes\n"
+		"0cmd=put kvsname=storm key=a value=x y\n0cmd=barrier_in\n"
+		"1cmd=put kvsname=storm key=b value=z\n1cmd=barrier_in\n"
+		"2cmd=barrier_in\n2cmd=get kvsname=storm key=a\n"
+		"1mcmd=spawn\n1nprocs=2\n1endcmd\n0cmd=lookup_name service=s\n"
+		"2cmd=get_universe_size\n2cmd=get_appnum\n2cmd=get_my_kvsname\n"
+		"2cmd=finalize\n1cmd=abort exitcode=7 message=no luck\n";
+	struct storm_range all = { 0, 3 };
+
+	begin();
+	storm_put8(&o, 0);
+	storm_put(&o, lines, sizeof(lines) - 1);
+	end("pmi", "lines");
+
+	begin();
+	storm_put8(&o, 1);
+	storm_put(&o, "a\0x\0b\0y", sizeof("a\0x\0b\0y"));
+	end("pmi", "pairs");
+
+	begin();
+	storm_put8(&o, 2);
+	pmi_msg_put(&o, &(struct pmi_msg) { .kind = PMI_FENCE,
+					    .ranks = { &all, 1, 1 },
+					    .data = (const uint8_t *) "data",
+					    .len = 4 });
+	end("pmi", "fence");
+
+	begin();
+	storm_put8(&o, 3);
+	pmi_fenced_put(&o,
+		       &(struct pmi_fenced) { .run = 3,
+					      .ranks = { &all, 1, 1 },
+					      .all = 6,
+					      .at = 2,
+					      .data = (const uint8_t *) "data",
+					      .len = 4 });
+	end("pmi", "fenced");
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -1741,6 +1785,7 @@ int main(int argc, char **argv)
 	carrier();
 	runs();
 	each();
+	pmi();
 	verbs();
 	idset();
 	nodelist();

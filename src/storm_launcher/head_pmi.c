@@ -1,0 +1,146 @@
+/*
+ * head_pmi.c - what ranks of MPI bring to their fences, until all nodes have come: then one
+ * message tells all of them.  Ranks that cannot go on end their run.  See head_private.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+
+#include "gather.h"
+#include "head_private.h"
+#include "pmi_wire.h"
+#include "src/libstorm/base/minmax.h"
+
+/* A run of which something was brought. */
+struct pmi_run {
+	struct pmi_run *next;
+	uint64_t number;
+	struct gathers gathers;
+};
+
+/* NULL: no memory. */
+static struct pmi_run *head_pmi_run(uint64_t number)
+{
+	struct pmi_run *p = head.pmi_runs;
+
+	while (p && p->number != number)
+		p = p->next;
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->number = number;
+	p->next = head.pmi_runs;
+	head.pmi_runs = p;
+	return p;
+}
+
+void head_pmi_drop(const struct user_run *run)
+{
+	struct pmi_run **at = &head.pmi_runs, *p;
+
+	while ((p = *at) && p->number != run->number)
+		at = &p->next;
+	if (!p)
+		return;
+	*at = p->next;
+	gathers_clear(&p->gathers);
+	free(p);
+}
+
+/* Ranks wait for one that has ended. */
+static void head_pmi_end_vain(struct user_run *run, const struct pmi_run *p)
+{
+	uint32_t rank, nth, node = 0;
+
+	if (run->ends || run->killed ||
+	    !gather_is_vain(&p->gathers, run->rank,
+			    (uint32_t) storm_idset_size(&run->nodes),
+			    &run->done, &rank))
+		return;
+	for (nth = 0; run->rank[nth + 1] <= rank; nth++)
+		;
+	while (run_place(&run->nodes, node) != nth)
+		node++;
+	head_say(run->client,
+		 "error: %s: task %u has ended, and others wait for it in MPI",
+		 head_node_name(NULL, node), rank);
+	head_end_mpi(run, 0);
+}
+
+void head_pmi_check(void)
+{
+	for (const struct pmi_run *p = head.pmi_runs; p; p = p->next) {
+		struct user_run *run = runs_find(&head.runs, p->number);
+
+		if (run && run->state == RUN_RUNS)
+			head_pmi_end_vain(run, p);
+	}
+}
+
+static const char *head_fence_fault(enum gather_rc rc)
+{
+	return rc == GATHER_NOMEM ?
+		       "there is no memory" :
+	       rc == GATHER_BIG ?
+		       "all ranks together have more data than a fence may have" :
+		       "a node came to it that is not of it";
+}
+
+static void head_fence(struct user_run *run, const struct conn *c,
+		       const struct pmi_msg *m)
+{
+	struct pmi_run *p = head_pmi_run(run->number);
+	struct gather *one = NULL;
+	enum gather_rc rc = GATHER_NOMEM;
+
+	if (p)
+		rc = gather_add(&p->gathers, run->rank,
+				(uint32_t) storm_idset_size(&run->nodes),
+				run_place(&run->nodes, c->node), &m->ranks,
+				m->data, m->len, PMI_FENCE_MAX, &one);
+	if (rc == GATHER_WHOLE) {
+		head_cast_fenced(run, &one->ranks, one->data, one->len);
+		gather_free(one);
+	} else if (rc != GATHER_WAITS) {
+		head_say(run->client,
+			 "error: a fence of MPI's ranks cannot end: %s",
+			 head_fence_fault(rc));
+		head_end_mpi(run, 1);
+	}
+}
+
+/* What a rank says, by its launcher. */
+static void head_pmi_say(struct user_run *run, const struct conn *c,
+			 const struct pmi_msg *m)
+{
+	head_say(run->client, "%s%s: task %u: %.*s",
+		 m->kind == PMI_END ? "error: " : "",
+		 head_node_name(NULL, c->node), m->rank,
+		 (int) storm_min(m->len, PMI_TEXT_MAX), (const char *) m->data);
+}
+
+void head_pmi(struct conn *c, struct storm_in *body)
+{
+	struct user_run *run = runs_find(&head.runs, c->run);
+	struct pmi_msg m;
+
+	if (!pmi_msg_get(body, &m)) {
+		storm_log(STORM_LOG_ERROR, "run %llu: PMI cannot be read",
+			  (unsigned long long) c->run);
+		conn_close(c);
+		return;
+	}
+	/* what comes of a run that ends counts no more */
+	if (run && run->state == RUN_RUNS && !run->ends) {
+		if (m.kind == PMI_FENCE) {
+			head_fence(run, c, &m);
+		} else {
+			head_pmi_say(run, c, &m);
+			if (m.kind == PMI_END)
+				head_end_mpi(run, (int) (m.code & 0xff));
+		}
+	}
+	pmi_msg_free(&m);
+}
