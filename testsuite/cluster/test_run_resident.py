@@ -87,7 +87,7 @@ GO_ON = [
     ("by --task-prolog=/bin/true", "--task-prolog"),
     ("by --task-epilog=/bin/true", "--task-epilog"),
     ("by --profile=none", "--profile"),
-    ("by --no-kill", "--no-kill"),
+    ("by --immediate", "--immediate"),
     ("by -m plane=2", "--distribution"),
     ("by --mpi=pmi2", "MPI"),
     ("by --export=ALL,A=b", "--export"),
@@ -127,7 +127,7 @@ by true
 (export SLURM_CONF=$PWD/spare.conf; by -N1 -n1 ./whose spare)
 """
     for k, (call, _) in enumerate(GO_ON):
-        script += f"({call} -v -N1 -n1 ./whose '{k} by') 2>err.{k}; echo {k} $?\n"
+        script += f"({call} -v -n1 ./whose '{k} by') 2>err.{k}; echo {k} $?\n"
     one = begin(lab, BEGIN + script)
     out = printed(one)
     assert out[0] == "spare launchers", out
@@ -187,8 +187,8 @@ def test_signals(lab):
     found = []
     for how in "storm run", "srun --launch=storm --resident":
         one = begin(lab, BEGIN + f"""
-storm run true; touch ready
-{how} -N4 -n4 sleep 1000 & wait $!; echo code $?
+storm run true
+env --default-signal=INT,QUIT {how} -N4 -n4 sleep 1000 & wait $!; echo code $?
 """)
         until(lambda: lab.lab.pids("n4", "sleep"), lambda: "the tasks: " + one.log())
         pid = client(lab)

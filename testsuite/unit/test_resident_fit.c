@@ -38,20 +38,35 @@ static const char *by_variable(const char *name, const char *value)
 START_TEST(test_options)
 {
 	static const char *const words[] = {
-		"chdir", "cpus-per-task",   "error",	  "exclude",
-		"exact", "input",	    "job-name",	  "kill-on-bad-exit",
-		"label", "nodelist",	    "nodes",	  "ntasks",
-		"wait",	 "ntasks-per-node", "overlap",	  "open-mode",
-		"time",	 "output",	    "unbuffered", "verbose",
+		"chdir",
+		"cpus-per-task",
+		"error",
+		"exclude",
+		"exact",
+		"input",
+		"job-name",
+		"kill-on-bad-exit",
+		"label",
+		"nodelist",
+		"nodes",
+		"ntasks",
+		"wait",
+		"no-kill",
+		"ntasks-per-node",
+		"overlap",
+		"open-mode",
+		"time",
+		"output",
+		"unbuffered",
+		"verbose",
 	};
 	/* of the launchers' step, or of a step of Slurm's alone */
 	static const char *const others[] = {
-		"bcast",      "container",   "dependency",  "epilog",
-		"gpus",	      "gres",	     "het-group",   "immediate",
-		"licenses",   "mem-per-cpu", "multi-prog",  "no-kill",
-		"overcommit", "profile",     "prolog",	    "pty",
-		"relative",   "task-epilog", "task-prolog", "x11",
-		"a-new-one",
+		"bcast",       "container",   "dependency", "epilog",
+		"gpus",	       "gres",	      "het-group",  "immediate",
+		"licenses",    "mem-per-cpu", "multi-prog", "overcommit",
+		"profile",     "prolog",      "pty",	    "relative",
+		"task-epilog", "task-prolog", "x11",	    "a-new-one",
 	};
 	char want[60];
 
@@ -74,6 +89,7 @@ START_TEST(test_variables)
 	ck_assert_str_eq(by_variable("mem-per-cpu", "4G"), "");
 	ck_assert_str_eq(by_variable("gpus-per-node", "4"), "");
 	ck_assert_str_eq(by_variable("partition", "p"), "");
+	ck_assert_str_eq(by_variable("oom-kill-step", "0"), "");
 	ck_assert_str_eq(by_variable("gpus-per-task", "1"),
 			 "--gpus-per-task, by a variable");
 	ck_assert_str_eq(by_variable("threads-per-core", "1"),
@@ -159,9 +175,10 @@ START_TEST(test_words)
 {
 	struct resident_step s = plain;
 
-	ck_assert_str_eq(words_of(&s),
-			 "srun|run|-t|0|--kill-on-bad-exit=0|-W|0|--|"
-			 "prog|-n|a b");
+	ck_assert_str_eq(
+		words_of(&s),
+		"srun|run|-t|0|--kill-on-bad-exit=0|--no-kill=off|-W|0|--|"
+		"prog|-n|a b");
 	s = (struct resident_step) {
 		.job = "7",
 		.least = 4294967295,
@@ -175,13 +192,14 @@ START_TEST(test_words)
 		.append = true,
 		.minutes = 90,
 		.kill = true,
+		.stays = true,
 		.wait = 30,
 		.argv = program,
 	};
 	ck_assert_str_eq(
 		words_of(&s),
 		"srun|run|-N|4294967295|-n|8|-c|3|-w|n[1-2]|-x|n4|-D|/tmp|-t|90|"
-		"--kill-on-bad-exit=1|-W|30|-i|none|-o|out.%t|-e|err|"
+		"--kill-on-bad-exit=1|--no-kill|-W|30|-i|none|-o|out.%t|-e|err|"
 		"--open-mode=a|-l|--|prog|-n|a b");
 }
 END_TEST

@@ -98,6 +98,7 @@ static const struct {
 	{ "input", resident_is_any },
 	{ "kill-on-bad-exit", resident_is_any },
 	{ "label", resident_is_labelled },
+	{ "no-kill", resident_is_any },
 	{ "nodelist", resident_is_any },
 	{ "nodes", resident_is_any },
 	{ "ntasks", resident_is_any },
@@ -135,6 +136,7 @@ static const struct {
 	{ "mem-per-cpu", resident_is_jobs },
 	{ "mem-per-gpu", resident_is_jobs },
 	{ "msg-timeout", resident_is_jobs },
+	{ "oom-kill-step", resident_is_jobs },
 	{ "partition", resident_is_jobs },
 	{ "qos", resident_is_jobs },
 	{ "reservation", resident_is_jobs },
@@ -233,6 +235,7 @@ static void resident_add_options(struct resident_words *w,
 	resident_add_number(w, "-t", s->minutes);
 	resident_add(w,
 		     s->kill ? "--kill-on-bad-exit=1" : "--kill-on-bad-exit=0");
+	resident_add(w, s->stays ? "--no-kill" : "--no-kill=off");
 	resident_add_number(w, "-W", s->wait);
 	for (int k = 0; k < 3; k++)
 		resident_add_two(w, streams[k], s->stream[k]);

@@ -31,6 +31,7 @@ struct resident_step {
 	const char *chdir;
 	const char *stream[3];
 	bool label, append;
+	bool stays;	   /* when a node is lost */
 	uint32_t minutes;  /* its limit; 0: none */
 	bool kill;	   /* when a task fails */
 	uint32_t wait;	   /* seconds after its first task's end; 0: for ever */

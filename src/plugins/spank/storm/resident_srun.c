@@ -238,6 +238,7 @@ static void resident_take(struct resident_step *s, const slurm_opt_t *opt)
 	s->stream[2] = opt->efname;
 	s->label = srun->labelio;
 	s->append = opt->open_mode == OPEN_MODE_APPEND;
+	s->stays = opt->no_kill;
 	s->minutes = resident_number(opt->time_limit, 0);
 	s->kill = resident_number(srun->kill_bad_exit,
 				  slurm_conf.kill_on_bad_exit) != 0;
