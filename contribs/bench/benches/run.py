@@ -6,7 +6,8 @@ A job of n nodes runs all contenders. storm and stock are whole commands, from t
 shell to the shell. bare is contribs/bench/bare_launch.c, one datagram to waiting
 processes that spawn true and answer: no protocol, no safety, and no command to start.
 floor is n times posix_spawn of true on this machine, two at a time: all hosts of a
-lab are on it. start is the first storm run of the job, which starts the launchers.
+lab are on it. resident is srun --resident, which becomes storm run.
+start is the first storm run of the job, which starts the launchers.
 The last table is of runs one after the other on one node.
 """
 import re
@@ -37,6 +38,7 @@ $bare launch {group} {port} $own $n >/dev/null || echo "bare 0 1"
 for k in $(seq {repeat}); do
   timed storm storm run -N$n true
   timed stock srun --launch=slurm -N$n -n$n true
+  timed resident srun --launch=storm --resident -N$n -n$n true
   told bare $bare launch {group} {port} $own $n
   told floor $bare floor $n
 done
@@ -89,10 +91,10 @@ def rates(args, found):
 def run(args, result):
     table = result.table(
         "true on n nodes, in a batch script", by=("nodes",),
-        columns={"storm": "ms", "stock": "ms", "bare": "ms", "floor": "ms",
-                 "start": "ms"},
-        ratios=["storm / stock", "storm / bare"],
-        plot={"x": "nodes", "y": ["storm", "stock", "bare", "floor"],
+        columns={"storm": "ms", "stock": "ms", "resident": "ms", "bare": "ms",
+                 "floor": "ms", "start": "ms"},
+        ratios=["storm / stock", "resident / stock", "storm / bare"],
+        plot={"x": "nodes", "y": ["storm", "stock", "resident", "bare", "floor"],
               "log": "xy"})
     second = result.table("runs one after the other, one task each",
                           by=("nodes of the job",),
