@@ -502,7 +502,7 @@ void run_frame_head(uint8_t out[static RUN_FRAME_HEADER], enum run_kind kind,
 	storm_put8(&o, (uint8_t) kind);
 }
 
-/* Let go of the frame that was returned. */
+/* Let go of frames that were returned. */
 static void run_reader_shift(struct run_reader *r)
 {
 	if (!r->used)
@@ -512,16 +512,17 @@ static void run_reader_shift(struct run_reader *r)
 	r->used = 0;
 }
 
+/* The bytes of the frame that comes next, with its header. */
 static size_t run_reader_whole(const struct run_reader *r)
 {
-	struct storm_in i = { r->buf, r->buf + r->have, false };
+	struct storm_in i = { r->buf + r->used, r->buf + r->have, false };
 
 	return RUN_FRAME_HEADER + (size_t) storm_get32(&i);
 }
 
 size_t run_reader_body(const struct run_reader *r)
 {
-	return !r->used && r->have >= RUN_FRAME_HEADER ?
+	return r->have - r->used >= RUN_FRAME_HEADER ?
 		       run_reader_whole(r) - RUN_FRAME_HEADER :
 		       0;
 }
@@ -555,20 +556,22 @@ uint8_t *run_reader_room(struct run_reader *r, size_t *room)
 int run_reader_next(struct run_reader *r, enum run_kind *kind,
 		    struct storm_in *body)
 {
+	const uint8_t *frame;
 	size_t whole;
 
-	run_reader_shift(r);
-	if (r->have < RUN_FRAME_HEADER)
+	if (r->have - r->used < RUN_FRAME_HEADER)
 		return 0;
 	whole = run_reader_whole(r);
 	if (whole > RUN_FRAME_HEADER + (size_t) RUN_FRAME_MAX)
 		return -1;
-	if (r->have < whole)
+	if (r->have - r->used < whole)
 		return 0;
-	*kind = (enum run_kind) r->buf[4];
-	*body = (struct storm_in) { r->buf + RUN_FRAME_HEADER, r->buf + whole,
+	frame = r->buf + r->used;
+	*kind = (enum run_kind) frame[4];
+	*body = (struct storm_in) { frame + RUN_FRAME_HEADER, frame + whole,
 				    false };
-	r->used = whole;
+	/* what follows is moved once for all frames, by run_reader_room() */
+	r->used += whole;
 	return 1;
 }
 

@@ -280,7 +280,7 @@ void run_frame_head(uint8_t out[static RUN_FRAME_HEADER], enum run_kind kind,
 struct run_reader {
 	uint8_t *buf;
 	size_t have, room;
-	size_t used; /* of the frame that was returned last */
+	size_t used; /* bytes at its begin, of frames that were returned */
 };
 /* Where the next bytes belong, *room of them; the caller adds what came to
  * r->have.  NULL: no memory. */
