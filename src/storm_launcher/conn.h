@@ -47,10 +47,10 @@ struct conn {
 	bool resized;
 	uint8_t queued; /* it was told that it waits */
 	uint8_t deaf;	/* bit k: nobody reads its descriptor k */
-	/* INLET: bytes of output that it has brought; whether it got what came of
+	/* INLET: bytes of output that it has brought, and of which it was told; whether it got what came of
 	 * the input before it; its node's ranks; bytes of the input of all that
 	 * they took */
-	uint64_t taken;
+	uint64_t taken, told;
 	bool fed;
 	uint32_t first, last;
 	uint64_t input_taken;

@@ -273,6 +273,7 @@ static void head_serve_conn(struct conn *c)
 	while (conn_is_open(c) &&
 	       (got = run_reader_next(&c->in, &kind, &body)) > 0)
 		head_take(c, kind, &body);
+	head_say_taken(c);
 	if (conn_is_open(c) && got < 0)
 		conn_close(c);
 }

@@ -12,14 +12,12 @@
 
 struct head head = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-struct conn *head_client(uint64_t run)
+struct conn *head_client(uint64_t number)
 {
-	struct conn *c = head.conns;
+	const struct user_run *run = runs_find(&head.runs, number);
+	struct conn *c = run ? run->client : NULL;
 
-	while (c &&
-	       !(c->kind == CONN_CLIENT && c->run == run && conn_is_open(c)))
-		c = c->next;
-	return c;
+	return c && conn_is_open(c) ? c : NULL;
 }
 
 struct conn *head_of_kind(enum conn_kind kind)

@@ -62,7 +62,6 @@ void head_folded(struct conn *c, struct storm_in *body)
 		if (run && run->folds && run->client)
 			head_fold_take(run, fd, &line);
 		c->taken += line.len + 1;
-		head_say_taken(c);
 	}
 	storm_idset_clear(&line.ranks);
 }

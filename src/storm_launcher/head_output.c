@@ -27,6 +27,9 @@ void head_say_taken(struct conn *c)
 	uint8_t taken[8];
 	struct storm_out o = { taken, taken + sizeof(taken), false };
 
+	if (c->taken == c->told)
+		return;
+	c->told = c->taken;
 	storm_put64(&o, c->taken);
 	conn_put(c, RUN_TAKEN, taken, sizeof(taken));
 }
@@ -154,7 +157,6 @@ void head_output(struct conn *c, const struct storm_in *body)
 	if (to && !(to->deaf & 1 << body->p[0]))
 		conn_put(to, RUN_OUTPUT, body->p, len);
 	c->taken += len - 1;
-	head_say_taken(c);
 }
 
 void head_output_of(struct conn *c, struct storm_in *body)
@@ -174,7 +176,6 @@ void head_output_of(struct conn *c, struct storm_in *body)
 	    !run_ranks_done(run, p.rank, p.rank) && !(to->deaf & 1 << p.fd))
 		conn_put(to, RUN_OUTPUT_OF, all, len);
 	c->taken += p.len;
-	head_say_taken(c);
 }
 
 void head_deafen(struct conn *c, uint8_t fd)

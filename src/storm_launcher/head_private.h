@@ -72,7 +72,7 @@ extern struct head {
 
 /* The client of this run, this kind's first, the one with this serial number; NULL:
  * there is none, or it is closed. */
-struct conn *head_client(uint64_t run);
+struct conn *head_client(uint64_t number);
 struct conn *head_of_kind(enum conn_kind kind);
 struct conn *head_of_serial(uint64_t serial);
 /* NULL: no memory, and fd is closed. */
@@ -124,7 +124,7 @@ void head_check_casts(void);
 void head_prove(struct conn *c, bool pmi, struct storm_in *body);
 /* Bytes for the client of the connection's run. */
 void head_output(struct conn *c, const struct storm_in *body);
-/* Tell a launcher how much has come of it. */
+/* Tell a launcher how much has come of it, if it does not know. */
 void head_say_taken(struct conn *c);
 /* Has its client room for more output? */
 bool head_has_reader(const struct conn *client);
