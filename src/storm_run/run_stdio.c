@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "run_stdio.h"
@@ -91,6 +92,17 @@ bool run_stdio_open_numbered(const struct run_options *o, uint64_t run,
 	return run_stdio_open_some(o, true, run, step);
 }
 
+/* Has it an offset that all who write to it share?  Some programs copy within the kernel,
+ * which moves it behind the back of others: what these write is then overwritten. */
+static bool run_stdio_has_offset(int fd)
+{
+	struct stat st;
+	int flags = fcntl(fd, F_GETFL);
+
+	return !fstat(fd, &st) && S_ISREG(st.st_mode) && flags >= 0 &&
+	       !(flags & O_APPEND);
+}
+
 void run_stdio_tell(const struct run_options *o, struct run_what *w)
 {
 	w->label = o->label;
@@ -103,6 +115,8 @@ void run_stdio_tell(const struct run_options *o, struct run_what *w)
 
 		w->stream[k] = ours ? "" : o->stream[k];
 		if (k && run_stdio_is_late(o->stream[k]))
+			w->direct = false;
+		if (k && o->ask.tasks != 1 && run_stdio_has_offset(run_file[k]))
 			w->direct = false;
 	}
 }

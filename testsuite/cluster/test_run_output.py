@@ -39,6 +39,16 @@ storm run -N2 -n2 -x n1,n2 sh -c '[ $SLURM_PROCID = 1 ] || cat in' | cmp - in; e
                     if line.startswith(f"{task}{stream}")] == [str(n + 1) for n in range(400)]
 
 
+def test_shared_file(lab):
+    """In a file that is not appended to, tasks on the client's host overwrite nothing, though
+    cat moves its offset from within the kernel."""
+    assert batch(lab, """
+head -c 4000000 /dev/zero | tr '\\0' x >in
+for k in 1 2 3; do storm run -N4 -n8 cat in >out; wc -c <out; done
+storm run -n1 -w n1 stat -Lc %F /proc/self/fd/1 >out; cat out
+""") == 3 * ["32000000"] + ["regular file"]
+
+
 def test_prompt(lab):
     """A line without an end comes when its task waits for an answer, and with -u as it is
     written, of a task that is never silent, too."""
