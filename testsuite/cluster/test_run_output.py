@@ -46,7 +46,7 @@ def test_shared_file(lab):
 head -c 4000000 /dev/zero | tr '\\0' x >in
 for k in 1 2 3; do storm run -N4 -n8 cat in >out; wc -c <out; done
 storm run -n1 -w n1 stat -Lc %F /proc/self/fd/1 >out; cat out
-""") == 3 * ["32000000"] + ["regular file"]
+""") == 3 * ["32000000"] + ["regular empty file"]
 
 
 def test_prompt(lab):
