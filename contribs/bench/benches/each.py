@@ -31,8 +31,9 @@ timed() {{ # name, command
   "$@" </dev/null >/dev/null 2>err.$name; code=$?
   echo "$name $((${{EPOCHREALTIME/./}} - begun)) $code"
 }}
-told() {{ # name, a command that prints its microseconds
+told() {{ # name, a command whose last line is its microseconds
   local name=$1 said code; shift; said=$("$@" 2>err.$name); code=$?
+  said=${{said##*$'\\n'}}
   echo "$name ${{said:-0}} $code"
 }}
 loops() {{ # how many, a command
