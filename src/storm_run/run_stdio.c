@@ -103,6 +103,12 @@ static bool run_stdio_has_offset(int fd)
 	       !(flags & O_APPEND);
 }
 
+/* -n1; or -N1, which has a task for each node. */
+static bool run_stdio_of_one(const struct run_options *o)
+{
+	return o->ask.tasks == 1 || (!o->ask.tasks && o->ask.nodes == 1);
+}
+
 void run_stdio_tell(const struct run_options *o, struct run_what *w)
 {
 	w->label = o->label;
@@ -116,7 +122,8 @@ void run_stdio_tell(const struct run_options *o, struct run_what *w)
 		w->stream[k] = ours ? "" : o->stream[k];
 		if (k && run_stdio_is_late(o->stream[k]))
 			w->direct = false;
-		if (k && o->ask.tasks != 1 && run_stdio_has_offset(run_file[k]))
+		if (k && !run_stdio_of_one(o) &&
+		    run_stdio_has_offset(run_file[k]))
 			w->direct = false;
 	}
 }
