@@ -70,6 +70,29 @@ static bool keeper_lock(char *why, size_t size)
 	return keeper.locked; /* it is never closed */
 }
 
+/* The first name of SLURM_JOB_NODELIST, as n[1-4,7] or n1,m2, is it this one? */
+static bool keeper_is_first(const char *name, const char *list)
+{
+	size_t n = strcspn(list, "[,");
+	const char *rest = list + n + (list[n] == '[');
+	size_t digits = list[n] == '[' ? strspn(rest, "0123456789") : 0;
+
+	return strlen(name) == n + digits && !strncmp(name, list, n) &&
+	       !strncmp(name + n, rest, digits);
+}
+
+/* The head is on the job's first node. */
+static enum keeper_place keeper_place(void)
+{
+	const char *here = getenv("SLURMD_NODENAME");
+	const char *list = getenv("SLURM_JOB_NODELIST");
+
+	if (!here)
+		return KEEPER_OUTSIDE;
+	return !list || keeper_is_first(here, list) ? KEEPER_WITH_HEAD :
+						      KEEPER_WITH_LAUNCHER;
+}
+
 static bool keeper_take_signals(void)
 {
 	static const int ignored[] = { KEEPER_IGNORES };
@@ -111,7 +134,7 @@ static void keeper_tell(int tell, int lock, const char *what)
 int keeper_serve(const char *socket, int tell, int lock)
 {
 	char why[600] = "no signals";
-	bool good;
+	bool good, late;
 
 	fcntl(tell, F_SETFD, FD_CLOEXEC);
 	fcntl(lock, F_SETFD, FD_CLOEXEC);
@@ -119,20 +142,23 @@ int keeper_serve(const char *socket, int tell, int lock)
 	keeper.socket = socket;
 	good = keeper_take_signals() && keeper_lock(why, sizeof(why)) &&
 	       keeper_init(why, sizeof(why)) &&
-	       keeper_link_open(socket, getenv("SLURMD_NODENAME"), why,
-				sizeof(why)) &&
+	       keeper_link_open(socket, keeper_place(), why, sizeof(why)) &&
 	       keeper_step_start(&keeper.step, socket, keeper_link_port(), why,
 				 sizeof(why)) &&
 	       keeper_link_reach(&keeper.step, keeper.signals, why,
 				 sizeof(why));
-	keeper_tell(tell, lock, good ? KEEPER_READY : why);
+	late = !good && strstr(why, LAUNCHERS_THERE);
+	keeper_tell(tell, lock, good ? KEEPER_READY : late ? KEEPER_LATE : why);
 	if (good)
 		keeper_stay();
 	/* a head whose step has ended hears it by this */
 	keeper_link_close();
 	keeper_step_stop(keeper.ended);
-	/* no other head can be there before the lock is free */
-	if (keeper.locked)
-		run_sock_remove(keeper.socket, good);
+	/* no other head can be there before the lock is free; but a launcher can,
+	 * and the name of its door is its own */
+	if (keeper.locked && keeper_place() == KEEPER_WITH_LAUNCHER)
+		run_sock_remove_lock(keeper.socket, good || late);
+	else if (keeper.locked)
+		run_sock_remove(keeper.socket, good || late);
 	return !good;
 }

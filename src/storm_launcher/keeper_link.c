@@ -17,8 +17,11 @@
 #include "ports.h"
 #include "src/libstorm/base/minmax.h"
 
+#define LOOK 5 /* ms between looks for a launcher's door */
+
 static struct {
 	const char *socket;
+	enum keeper_place place;
 	struct run_reader in;
 	int local; /* the head on this host; -1: none */
 	/* one elsewhere: until it has called, until it is open, then */
@@ -29,12 +32,14 @@ static struct {
 	struct door *door;
 } head_link = { .local = -1, .listener = -1, .stream = -1 };
 
-bool keeper_link_open(const char *socket, bool here, char *why, size_t size)
+bool keeper_link_open(const char *socket, enum keeper_place place, char *why,
+		      size_t size)
 {
 	struct ports p;
 
 	head_link.socket = socket;
-	if (here)
+	head_link.place = place;
+	if (place == KEEPER_WITH_HEAD)
 		return true;
 	if (!ports_of_slurm(&p, why, size))
 		return false;
@@ -174,11 +179,27 @@ static bool link_send_step(const struct run_step *step, int signals)
 	return sent;
 }
 
+/* The launcher of this host opens its door with the head's first message, which can come
+ * after the head's word that all is ready. */
+static bool link_await_door(int signals)
+{
+	struct pollfd p = { .fd = head_link.stream, .events = POLLIN };
+	int fd;
+
+	while ((fd = run_sock_connect(head_link.socket)) < 0)
+		if (!keeper_step_wait(signals, &p, 1, LOOK) || p.revents)
+			return false;
+	close(fd);
+	return true;
+}
+
 /* From now on clients of this host are served. */
-static bool link_open_door(char *why, size_t size)
+static bool link_open_door(int signals, char *why, size_t size)
 {
 	if (head_link.local >= 0)
 		return true;
+	if (head_link.place == KEEPER_WITH_LAUNCHER)
+		return link_await_door(signals);
 	head_link.door = door_create(head_link.socket, false);
 	if (!head_link.door) {
 		snprintf(why, size, "%s: %s", head_link.socket,
@@ -204,7 +225,7 @@ bool keeper_link_reach(const struct run_step *step, int signals, char *why,
 	if (!link_send_step(step, signals) || !link_hear(signals, &kind, &body))
 		return false;
 	if (kind == RUN_READY)
-		return link_open_door(why, size);
+		return link_open_door(signals, why, size);
 	if (kind == RUN_REFUSED)
 		snprintf(why, size, "%.*s", (int) (body.end - body.p),
 			 (const char *) body.p);
@@ -215,7 +236,9 @@ bool keeper_link_reach(const struct run_step *step, int signals, char *why,
 
 int keeper_link_fd(void)
 {
-	return head_link.door ? door_fd(head_link.door) : head_link.local;
+	return head_link.door	    ? door_fd(head_link.door) :
+	       head_link.local >= 0 ? head_link.local :
+				      head_link.stream;
 }
 
 int keeper_link_patience(void)
@@ -234,6 +257,12 @@ bool keeper_link_serve(bool *ended)
 		door_serve(head_link.door);
 		open = door_carrier(head_link.door) &&
 		       link_take(door_carrier(head_link.door));
+	} else if (head_link.stream >= 0) {
+		open = carrier_sock_receive(head_link.carrier,
+					    head_link.stream);
+		/* its last word can come with the end */
+		open &= link_take(head_link.carrier) &&
+			carrier_sock_send(head_link.carrier, head_link.stream);
 	} else {
 		open = run_sock_receive(head_link.local, &head_link.in,
 					&none) >= 0;

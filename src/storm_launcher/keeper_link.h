@@ -1,6 +1,7 @@
 /*
  * keeper_link.h - the keeper's connection to the head: a unix socket if the head is on this
- * host.  Else the head calls (call.h), and clients on this host come by a door to it.
+ * host.  Else the head calls (call.h), and clients on this host come by a door to it: the
+ * keeper's, or that of the launcher which is here.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,9 +10,14 @@
 
 #include "run_wire.h"
 
-/* Before launchers start.  socket: where clients of this host look for the head; here: this
- * is a host of the job.  False, and why. */
-bool keeper_link_open(const char *socket, bool here, char *why, size_t size);
+/* Where a keeper is: on the head's host; on another one of the job, whose launcher has the
+ * door; or on one that has neither. */
+enum keeper_place { KEEPER_WITH_HEAD, KEEPER_WITH_LAUNCHER, KEEPER_OUTSIDE };
+
+/* Before launchers start.  socket: where clients of this host look for the head.  False,
+ * and why. */
+bool keeper_link_open(const char *socket, enum keeper_place place, char *why,
+		      size_t size);
 /* The port on which the head may call; 0: it is on this host. */
 uint16_t keeper_link_port(void);
 

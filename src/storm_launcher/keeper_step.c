@@ -284,10 +284,16 @@ bool keeper_step_start(struct run_step *step, const char *head, uint16_t call,
 	const struct storm_conf *conf = launcher_conf();
 	unsigned int first = conf->launcher_port_first;
 	unsigned int ports = conf->launcher_port_last - first + 1u;
-	unsigned int from = step->job * PORT_STRIDE % ports, port = 0;
+	unsigned int from, port = 0;
+	const char *node = getenv("SLURM_NODEID");
 	char words[400];
 	bool taken = true;
 
+	/* keepers on several nodes that begin at once do not take each other's */
+	from = (step->job * PORT_STRIDE +
+		(node ? (unsigned int) strtoul(node, NULL, 10) : 0) *
+			PORT_TRIES) %
+	       ports;
 	started.step = step;
 	started.head = head;
 	started.call = call;

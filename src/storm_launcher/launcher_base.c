@@ -52,6 +52,16 @@ void launcher_many_files(void)
 	setrlimit(RLIMIT_NOFILE, &l);
 }
 
+/* Others serve clients.  Those that end do not, and then their lock is free. */
+static bool launchers_there(const char *socket)
+{
+	int fd = run_sock_connect(socket);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 int launcher_lock(const char *socket, char *why, size_t size)
 {
 	const struct timespec pause = { .tv_nsec = 10 * STORM_MS };
@@ -63,6 +73,10 @@ int launcher_lock(const char *socket, char *why, size_t size)
 	run_sock_beside(socket, "keep", &path);
 	while ((fd = run_sock_lock(path, false)) < 0 && errno == EWOULDBLOCK &&
 	       storm_now() < until) {
+		if (launchers_there(socket)) {
+			snprintf(why, size, LAUNCHERS_THERE);
+			return -1;
+		}
 		if (!said)
 			storm_log(STORM_LOG_INFO,
 				  "the launchers before have not ended yet");

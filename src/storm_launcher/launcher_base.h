@@ -27,6 +27,9 @@ void launcher_many_files(void);
 /* Where a socket of IPv4 finds it. */
 struct sockaddr_in launcher_sockaddr(const struct storm_addr *a);
 
+/* What `why` says if others serve clients: two had begun at once, on different hosts. */
+#define LAUNCHERS_THERE "launchers are there already"
+
 /* The lock of a job's launchers on this host, beside the clients' path: others have
  * ended.  -1, and why. */
 int launcher_lock(const char *socket, char *why, size_t size);

@@ -103,16 +103,26 @@ int run_sock_lock(const char *path, bool wait)
 	}
 }
 
-void run_sock_remove(const char *path, bool log)
+static void run_sock_unlink(const char *path, const char *part)
 {
-	static const char *const parts[] = { "sock", "new", "log", "keep" };
 	char name[RUN_SOCK_PATH];
 
-	for (size_t k = 0; k < sizeof(parts) / sizeof(*parts); k++) {
-		run_sock_beside(path, parts[k], &name);
-		if (log || strcmp(parts[k], "log"))
-			unlink(name);
-	}
+	run_sock_beside(path, part, &name);
+	unlink(name);
+}
+
+void run_sock_remove_lock(const char *path, bool log)
+{
+	if (log)
+		run_sock_unlink(path, "log");
+	run_sock_unlink(path, "keep");
+}
+
+void run_sock_remove(const char *path, bool log)
+{
+	run_sock_unlink(path, "sock");
+	run_sock_unlink(path, "new");
+	run_sock_remove_lock(path, log);
 }
 
 static bool run_sock_address(const char *path, struct sockaddr_un *un)

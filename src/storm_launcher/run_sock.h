@@ -31,6 +31,8 @@ int run_sock_lock(const char *path, bool wait);
 /* Remove what a keeper and its head leave beside a socket, the keeper's lock last; by
  * the holder of that lock.  The log says why a start failed. */
 void run_sock_remove(const char *path, bool log);
+/* Likewise, where the socket is another process's. */
+void run_sock_remove_lock(const char *path, bool log);
 
 /* A descriptor, or -1 and errno; EPERM: the other end is another user's. */
 int run_sock_connect(const char *path);

@@ -17,6 +17,8 @@
 #include "src/libstorm/base/clock.h"
 
 #define SAY_STARTS 3000 /* ms */
+#define LATE_LIMIT \
+	10 /* s until the launchers of another host's client serve here */
 
 /* In the child: become the keeper of launchers.  It has the lock, too: a client that is
  * killed now must not let the next one start launchers beside these. */
@@ -76,8 +78,10 @@ static void run_say_slow(const struct run_job *j)
 			"it has said nothing yet");
 }
 
-/* What the keeper says: "ready", or why not. */
-static bool run_keeper_answers(const struct run_job *j, int fd)
+enum run_startup { START_READY, START_LATE, START_FAILED };
+
+/* What the keeper says: "ready", "late", or why not. */
+static enum run_startup run_keeper_answers(const struct run_job *j, int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	char text[700] = "";
@@ -90,34 +94,12 @@ static bool run_keeper_answers(const struct run_job *j, int fd)
 	       (n < 0 && errno == EINTR))
 		len += n > 0 ? (size_t) n : 0;
 	if (!strcmp(text, "ready\n"))
-		return true;
+		return START_READY;
+	if (!strcmp(text, "late\n"))
+		return START_LATE;
 	run_say("the launchers cannot be started: %s",
 		*text ? text : "their keeper has died");
-	return false;
-}
-
-/* The first name of SLURM_JOB_NODELIST, as n[1-4,7] or n1,m2, is it this one? */
-static bool run_is_first_of(const char *name, const char *list)
-{
-	size_t n = strcspn(list, "[,");
-	const char *rest = list + n + (list[n] == '[');
-	size_t digits = list[n] == '[' ? strspn(rest, "0123456789") : 0;
-
-	return strlen(name) == n + digits && !strncmp(name, list, n) &&
-	       !strncmp(name + n, rest, digits);
-}
-
-/* Elsewhere a launcher would have a door. */
-static bool run_may_start(void)
-{
-	const char *here = getenv("SLURMD_NODENAME");
-	const char *list = getenv("SLURM_JOB_NODELIST");
-
-	if (!here || !list || run_is_first_of(here, list))
-		return true;
-	run_say("no launchers are there: this is node %s, and only the first node of %s can start them",
-		here, list);
-	return false;
+	return START_FAILED;
 }
 
 /* Is this in an ordinary step?  That ends with its tasks, and all that they started.
@@ -129,16 +111,16 @@ static bool run_in_step(void)
 	return step && *step && strtoul(step, NULL, 10) < 0xfffffff0;
 }
 
-static bool run_start_launchers(const struct run_job *j, int lock)
+static enum run_startup run_start_launchers(const struct run_job *j, int lock)
 {
 	uint64_t begun = storm_now();
 	int p[2];
+	enum run_startup how;
 	pid_t pid;
-	bool good;
 
 	if (pipe2(p, O_CLOEXEC)) {
 		run_say("%s", strerror(errno));
-		return false;
+		return START_FAILED;
 	}
 	pid = fork();
 	if (!pid)
@@ -147,19 +129,19 @@ static bool run_start_launchers(const struct run_job *j, int lock)
 	if (pid < 0) {
 		run_say("%s", strerror(errno));
 		close(p[0]);
-		return false;
+		return START_FAILED;
 	}
-	good = run_keeper_answers(j, p[0]);
+	how = run_keeper_answers(j, p[0]);
 	close(p[0]);
-	if (good && run_in_step())
+	if (how == START_READY && run_in_step())
 		run_say("the launchers end with step %s.%s, in which this is; those that the batch script starts stay",
 			j->id, getenv("SLURM_STEP_ID"));
-	if (good)
+	if (how == START_READY)
 		run_say("started launchers on %s nodes in %llu ms; later runs find them there",
 			getenv("SLURM_JOB_NUM_NODES"),
 			(unsigned long long) ((storm_now() - begun) /
 					      STORM_MS));
-	return good;
+	return how;
 }
 
 bool run_job_find(struct run_job *j)
@@ -182,6 +164,20 @@ bool run_nobody_there(void)
 	return errno == ENOENT || errno == ECONNREFUSED;
 }
 
+/* Another client was faster, on another host.  The door of its launcher here may not be
+ * open yet. */
+static int run_connect_late(const struct run_job *j)
+{
+	const struct timespec pause = { .tv_nsec = 5 * STORM_MS };
+	uint64_t until = storm_now() + LATE_LIMIT * STORM_SEC;
+	int sock;
+
+	while ((sock = run_sock_connect(j->path)) < 0 && run_nobody_there() &&
+	       storm_now() < until)
+		nanosleep(&pause, NULL);
+	return sock;
+}
+
 /* -1 with errno 0: it was said why. */
 static int run_connect_or_start(const struct run_job *j, int lock, bool start)
 {
@@ -189,10 +185,15 @@ static int run_connect_or_start(const struct run_job *j, int lock, bool start)
 
 	if (sock >= 0 || !run_nobody_there() || !start)
 		return sock;
-	if (run_start_launchers(j, lock))
+	switch (run_start_launchers(j, lock)) {
+	case START_READY:
 		return run_sock_connect(j->path);
-	errno = 0;
-	return -1;
+	case START_LATE:
+		return run_connect_late(j);
+	default:
+		errno = 0;
+		return -1;
+	}
 }
 
 /* The lock of the one that starts launchers; or -1, and it was said why. */
@@ -238,12 +239,8 @@ int run_connect(const struct run_job *j, bool start)
 {
 	int sock = run_sock_connect(j->path), err;
 
-	if (sock < 0 && run_nobody_there()) {
-		if (run_may_start())
-			sock = run_start_or_wait(j, start);
-		else
-			errno = 0;
-	}
+	if (sock < 0 && run_nobody_there())
+		sock = run_start_or_wait(j, start);
 	err = errno;
 	if (sock < 0 && err && (start || !run_nobody_there()))
 		run_say("%s: %s", j->path,

@@ -8,9 +8,9 @@ import signal
 import pytest
 
 from harness import until
-from run_lab import (batch, begin, end_run, ended, files, lab,  # noqa: F401
-                     listens, name_is_taken, said, the_head, the_launcher,
-                     VERSION)
+from run_lab import (batch, begin, cmdline, end_run, ended, files, lab,  # noqa: F401
+                     listens, name_is_taken, said, STARTED, the_head, the_launcher,
+                     VERSION, WAITS)
 
 pytestmark = pytest.mark.storm_only
 
@@ -229,3 +229,50 @@ def test_launcher_of_a_door_killed(lab):
     one = waiting(lab)
     os.kill(the_launcher(lab, "n2"), signal.SIGKILL)
     ended(lab, one, "the launcher on node n2 is lost")
+
+
+def test_first_client_in_a_task(lab):
+    """A task on another node than the first starts launchers as the batch script does. With
+    control groups they end with its step, and it says so; here the keeper stays."""
+    one = begin(lab, r"""
+srun --overlap -N1 -n1 -w n3 sh -c 'storm run -N4 hostname | sort
+  storm run -N2 -n2 sh -c "exit $((3 + SLURM_PROCID))"; echo code $?
+  storm run -N1 -w n3 stat -Lc %F /proc/self/fd/1 >own; cat own
+  echo >up; until [ -e go ]; do sleep 0.05; done'
+storm run -N4 true; echo next $?
+""")
+    until((one.dir / "up").exists, lambda: "the runs: " + one.log())
+    names = sorted(files(lab))
+    assert [name.split(":")[0] for name in names if name.endswith(".sock")] == \
+        ["n1", "n2", "n3", "n4"], names
+    keepers = [node for node in lab.names for pid in lab.lab.pids(node, "storm_launcher")
+               if b"--keep" in cmdline(pid)]
+    assert keepers == ["n3"] and the_head(lab), keepers
+    (one.dir / "go").touch()
+    assert one.finish().code == 0, one.log()
+    log, times = STARTED.subn("", WAITS.sub("", one.log()))
+    assert times == 1, one.log()
+    lines = [line for line in log.splitlines() if line]
+    assert any("the launchers end with step" in line for line in lines), lines
+    assert [line for line in lines if re.match(r"(n\d|code|regular|next)\b", line)] == \
+        ["n1", "n2", "n3", "n4", "code 3", "regular empty file",
+         "next 0"], lines
+    until(lambda: not files(lab), lambda: f"{files(lab)} to be removed")
+
+
+def test_first_clients_at_once(lab):
+    """Of clients that start launchers on four nodes at the same moment one does, and all
+    are served by these."""
+    one = begin(lab, r"""
+srun --overlap -N4 -n4 sh -c 'echo >up.$SLURM_PROCID
+  until [ -e up.0 -a -e up.1 -a -e up.2 -a -e up.3 ]; do sleep 0.01; done
+  storm run -N4 hostname; echo code $?; echo >over.$SLURM_PROCID
+  until [ -e over.0 -a -e over.1 -a -e over.2 -a -e over.3 ]; do sleep 0.01; done'
+""")
+    assert one.finish().code == 0, one.log()
+    log, times = STARTED.subn("", WAITS.sub("", one.log()))
+    assert times == 1, one.log()
+    lines = sorted(line for line in log.splitlines() if re.match(r"(n\d$|code)", line))
+    assert lines == 4 * ["code 0"] + [f"n{k}" for k in (1, 2, 3, 4) for _ in range(4)], \
+        one.log()
+    until(lambda: not files(lab), lambda: f"{files(lab)} to be removed")
