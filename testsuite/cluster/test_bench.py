@@ -17,6 +17,8 @@ PROGRAM = str(TOP / "contribs" / "bench" / "storm_bench")
 BENCHES = sorted(p.stem for p in (TOP / "contribs/bench/benches").glob(
     "[a-z]*.py"))
 NOT_RUN = 77
+#: half a minute each; test_quick[gang] runs what they have in common
+SLOW = {"noise", "strobe", "switch", "waiting"}
 #: why a part may be missing: this machine lacks something
 LACKS = re.compile(r"\b(install|needs?)\b")
 LIMIT = 900
@@ -77,7 +79,9 @@ def check_picture(path):
     assert "currentColor" in text
 
 
-@pytest.mark.parametrize("name", [n for n in BENCHES if n != "report"])
+@pytest.mark.parametrize("name", [
+    pytest.param(n, marks=pytest.mark.long if n in SLOW else ())
+    for n in BENCHES if n != "report"])
 def test_quick(name, tmp_path):
     """Its result has tables with figures, and what is missing needs something
     that this machine lacks."""

@@ -32,6 +32,7 @@ def tables(tmp_path, *argv):
             for table in found}
 
 
+@pytest.mark.long
 def test_sweeps(tmp_path):
     """Each thing that the walk can vary has a table, with a job alone and two
     that take turns."""
@@ -43,6 +44,7 @@ def test_sweeps(tmp_path):
         assert {row["by"]["MPL"] for row in rows} == {1, 2}, rows
 
 
+@pytest.mark.long
 def test_too_large(tmp_path):
     """Jobs that ask for more than the node has together run one after the
     other; nothing else has told the node's memory from more."""
