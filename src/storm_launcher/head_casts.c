@@ -52,11 +52,15 @@ static bool head_cast(const struct user_run *run, uint8_t sig, uint8_t *buf,
 	struct cast *c = calloc(1, sizeof(*c));
 	struct storm_idset P = { 0 };
 
-	if (c && buf && head_cast_nodes(run, &P))
+	if (!c) {
+		free(buf);
+		return false;
+	}
+	if (buf && head_cast_nodes(run, &P))
 		c->event =
 			storm_xfer_and_signal(head.domain, &P, &to, buf, len);
 	storm_idset_clear(&P);
-	if (!c || !c->event) {
+	if (!c->event) {
 		free(buf);
 		free(c);
 		return false;

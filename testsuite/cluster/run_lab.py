@@ -216,8 +216,11 @@ def listens(pid):
 
 
 def full(pid):
-    """Is the pipe that is a process's standard output full?"""
-    fd = os.open(f"/proc/{pid}/fd/1", os.O_WRONLY | os.O_NONBLOCK)
+    """Is the pipe that is a process's standard output full? One that has ended has none."""
+    try:
+        fd = os.open(f"/proc/{pid}/fd/1", os.O_WRONLY | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return False
     try:
         return not select.select([], [fd], [], 0)[1]
     finally:

@@ -267,7 +267,7 @@ def test_death_at_the_start(lab, victim):
 def test_no_descriptors(lab):
     """With few of them a head lets clients wait, and all of them end. A launcher without
     any fails a run by name, on the client's host as elsewhere; the next one succeeds."""
-    none = 6    # the first ones are in use; poll(2) takes no more entries than this
+    none = 7    # the first ones are in use; poll(2) takes no more entries than this
     one = begin(lab, """
 storm run true; touch ready; until [ -e go ]; do sleep 0.05; done
 for k in $(seq 24); do (storm run -N4 hostname; echo code $?) & done; wait
