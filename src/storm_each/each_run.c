@@ -20,6 +20,7 @@
 #include "each_source.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
+#include "src/libstorm/base/patience.h"
 #include "src/storm_run/run_begin.h"
 
 #define EACH_CRASHES 3 /* pullers that a task may take down */
@@ -197,22 +198,16 @@ static bool each_catch(void)
 
 /* -------------------------------------------------------------------- the loop --- */
 
-/* The sooner of two times in ms, of which -1 is never. */
-static int each_sooner(int a, int b)
-{
-	return a < 0 || (b >= 0 && b < a) ? b : a;
-}
-
 static int each_timeout(void)
 {
-	int wait = each_sooner(each_head_timeout(), each_show());
+	int wait = storm_sooner(each_head_timeout(), each_show());
 	uint64_t now;
 
 	if (!each.o->delay_us || each.verdict != EACH_GO_ON ||
 	    (now = storm_now()) >= each.next)
 		return wait;
 	now = (each.next - now) / STORM_MS + 1;
-	return each_sooner(wait, (int) now);
+	return storm_sooner(wait, (int) now);
 }
 
 static int each_loop(void)

@@ -10,6 +10,7 @@
 #include "run_pieces.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
+#include "src/libstorm/base/patience.h"
 
 /* Ranks of a run that do the same are not so much apart, and who looks on sees no delay. */
 #define FOLD_WAIT (200 * STORM_MS)
@@ -89,10 +90,7 @@ int head_fold_wait(int wait)
 	for (struct user_run *run = head.runs.first; run; run = run->next)
 		for (int k = 0; k < 2; k++)
 			left = storm_min(left, head_fold_left(run, k));
-	if (left == UINT64_MAX)
-		return wait;
-	left = left / STORM_MS + (left > 0);
-	return wait < 0 ? (int) left : (int) storm_min(left, (uint64_t) wait);
+	return storm_sooner(wait, storm_patience(left));
 }
 
 void head_fold_end(struct user_run *run)

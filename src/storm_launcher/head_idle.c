@@ -9,6 +9,7 @@
 #include "launcher_base.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
+#include "src/libstorm/base/patience.h"
 
 #define IDLE_LOOKS 10 /* in the limit */
 
@@ -36,7 +37,7 @@ int head_idle_wait(int wait)
 	int look = (int) storm_min((head_idle_look() + STORM_MS - 1) / STORM_MS,
 				   (uint64_t) INT_MAX);
 
-	return look && (wait < 0 || look < wait) ? look : wait;
+	return look ? storm_sooner(wait, look) : wait;
 }
 
 /* A look adds no more time than was to pass before it.  So a job that stood keeps its

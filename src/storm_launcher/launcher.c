@@ -17,6 +17,7 @@
 #include "launcher_base.h"
 #include "launcher_private.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/patience.h"
 
 #define OPEN_LIMIT (60 * STORM_SEC) /* until the head has said something */
 #define OPEN_LOOK 1000		    /* ms */
@@ -95,12 +96,6 @@ static void launcher_polls_fill(struct launcher_polls *l)
 	}
 }
 
-/* The shorter one of two times to wait; -1 is for ever. */
-static int launcher_sooner(int a, int b)
-{
-	return b >= 0 && (a < 0 || b < a) ? b : a;
-}
-
 /* How many ms to wait for events; -1: until there is one. */
 static int launcher_patience(void)
 {
@@ -112,13 +107,13 @@ static int launcher_patience(void)
 		struct relay *pmi = launcher_pmi_relay(run);
 		int again = run->relay ? relay_again(run->relay) : -1;
 
-		wait = launcher_sooner(wait, again);
-		wait = launcher_sooner(wait, pmi ? relay_again(pmi) : -1);
-		wait = launcher_sooner(wait, launcher_fold_wait(run));
+		wait = storm_sooner(wait, again);
+		wait = storm_sooner(wait, pmi ? relay_again(pmi) : -1);
+		wait = storm_sooner(wait, launcher_fold_wait(run));
 	}
 	for (const struct local_task *t = launcher.tasks; t; t = t->next)
-		wait = launcher_sooner(wait, launcher_lines_wait(t));
-	return launcher_sooner(wait, launcher_door_patience());
+		wait = storm_sooner(wait, launcher_lines_wait(t));
+	return storm_sooner(wait, launcher_door_patience());
 }
 
 static short launcher_came(const struct launcher_polls *l, int fd)

@@ -10,6 +10,7 @@
 #include "launcher_private.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
+#include "src/libstorm/base/patience.h"
 
 /* A task that has been silent so long may wait for an answer: its line is sent without
  * an end, as a prompt has none. */
@@ -17,12 +18,6 @@
 
 /* Tasks of a node say the same at nearly the same time; the head waits for other nodes. */
 #define FOLD_WAIT (20 * STORM_MS)
-
-/* ns as ms to wait; -1: for ever. */
-static int launcher_wait_of(uint64_t left)
-{
-	return left == UINT64_MAX ? -1 : (int) (left / STORM_MS) + (left > 0);
-}
 
 /* Is its output cut into lines? */
 static bool launcher_cuts_lines(const struct launched *run)
@@ -50,7 +45,7 @@ int launcher_lines_wait(const struct local_task *t)
 	for (int k = 0; k < 2; k++)
 		if (t->pipe[k] >= 0 && relay_has_room(t->run->relay))
 			left = storm_min(left, launcher_line_left(t, k));
-	return launcher_wait_of(left);
+	return storm_patience(left);
 }
 
 /* ------------------------------------------------------------------- folded --- */
@@ -114,7 +109,7 @@ int launcher_fold_wait(const struct launched *run)
 		return -1;
 	left = storm_min(launcher_fold_left(run, 0),
 			 launcher_fold_left(run, 1));
-	return launcher_wait_of(left);
+	return storm_patience(left);
 }
 
 /* Its lines join those of the others here, as many as there is room for. */
