@@ -334,16 +334,8 @@ void each_head_send(void)
 		while (pull_bytes_wait(&head.out) < EACH_TO_HEAD &&
 		       each_head_send_one(k))
 			;
-	while (each_head_waits()) {
-		ssize_t n = send(head.sock, head.out.buf + head.out.at,
-				 pull_bytes_wait(&head.out),
-				 MSG_NOSIGNAL | MSG_DONTWAIT);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return; /* the head's last word tells more */
-		head.out.at += (size_t) n;
-	}
-	head.out.at = head.out.have = 0;
+	/* of a head that is gone its last word tells more */
+	run_sock_put(head.sock, head.out.buf, &head.out.at, head.out.have);
+	if (!each_head_waits())
+		head.out.at = head.out.have = 0;
 }

@@ -122,20 +122,8 @@ static void conn_send(struct conn *c)
 	if (c->carrier)
 		c->at += carrier_put(c->carrier, c->channel, c->out + c->at,
 				     c->have - c->at);
-	while (c->fd >= 0 && c->at < c->have) {
-		ssize_t n = send(c->fd, c->out + c->at, c->have - c->at,
-				 MSG_NOSIGNAL | MSG_DONTWAIT);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
-			return;
-		if (n < 0) {
-			conn_close(c);
-			return;
-		}
-		c->at += (size_t) n;
-	}
+	if (c->fd >= 0 && !run_sock_put(c->fd, c->out, &c->at, c->have))
+		conn_close(c);
 }
 
 /* Close a carrier's stream; its clients are the head's to close. */

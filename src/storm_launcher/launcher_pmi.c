@@ -97,21 +97,10 @@ static void launcher_pmi_hang_up(struct pmi_rank *r)
 
 static void launcher_pmi_write(struct pmi_rank *r)
 {
-	while (r->fd >= 0 && r->at < r->len) {
-		ssize_t n = send(r->fd, r->out + r->at, r->len - r->at,
-				 MSG_NOSIGNAL | MSG_DONTWAIT);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
-			return;
-		if (n < 0) {
-			launcher_pmi_hang_up(r);
-			return;
-		}
-		r->at += (size_t) n;
-	}
-	r->at = r->len = 0;
+	if (r->fd >= 0 && !run_sock_put(r->fd, r->out, &r->at, r->len))
+		launcher_pmi_hang_up(r);
+	else if (r->fd < 0 || r->at == r->len)
+		r->at = r->len = 0;
 }
 
 /* It fits: a rank is answered when it has taken what came before. */
@@ -275,12 +264,6 @@ void launcher_pmi_not_started(struct local_task *t, uint32_t rank)
 
 /* --------------------------------------------------------------------- from the head --- */
 
-static void launcher_pmi_hear(void *arg, struct storm_in *body)
-{
-	(void) arg;
-	(void) body; /* nothing comes yet */
-}
-
 void launcher_pmi_fenced(struct storm_in *in)
 {
 	struct pmi_fenced f;
@@ -344,7 +327,7 @@ bool launcher_pmi_open(struct launched *run, uint32_t first, uint32_t n)
 		p->rank[k].pmi = p;
 		p->rank[k].fd = -1;
 	}
-	relay_await_pmi(p->relay, launcher_pmi_hear, p);
+	relay_is_of_pmi(p->relay);
 	return true;
 }
 

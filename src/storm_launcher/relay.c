@@ -44,7 +44,7 @@ struct relay {
 	uint32_t node;
 	struct storm_worker *munge;
 	relay_input_fn *input; /* NULL: none comes */
-	relay_pmi_fn *pmi;     /* likewise */
+	bool pmi;
 	void *arg;
 	struct relay_asked *asked; /* NULL: none is under way */
 	uint8_t secret[RUN_SECRET];
@@ -89,10 +89,9 @@ void relay_await_input(struct relay *r, relay_input_fn *input, void *arg)
 	r->arg = arg;
 }
 
-void relay_await_pmi(struct relay *r, relay_pmi_fn *pmi, void *arg)
+void relay_is_of_pmi(struct relay *r)
 {
-	r->pmi = pmi;
-	r->arg = arg;
+	r->pmi = true;
 }
 
 bool relay_put_pmi(struct relay *r, const void *body, size_t len)
@@ -419,16 +418,9 @@ static void relay_hear(struct relay *r, enum run_kind kind,
 	} else if (r->proven && kind == RUN_WINDOW) {
 		run_window_get(body, &r->window);
 		r->resized = storm_in_done(body);
-	} else if (r->proven && kind == RUN_PMI && r->pmi) {
-		r->pmi(r->arg, body);
 	} else if (r->proven && kind == RUN_DEAF) {
 		r->deaf |= (uint8_t) (1 << (storm_get8(body) & 3));
 	}
-}
-
-static size_t relay_body_max(const struct relay *r)
-{
-	return !r->proven ? RUN_SECRET : r->pmi ? RUN_FRAME_MAX : BODY_MAX;
 }
 
 static void relay_receive(struct relay *r)
@@ -451,7 +443,8 @@ static void relay_receive(struct relay *r)
 	while (r->fd >= 0 && run_reader_next(&r->in, &kind, &body) > 0)
 		relay_hear(r, kind, &body);
 	errno = EBADMSG;
-	if (r->fd >= 0 && run_reader_body(&r->in) > relay_body_max(r))
+	if (r->fd >= 0 &&
+	    run_reader_body(&r->in) > (r->proven ? BODY_MAX : RUN_SECRET))
 		relay_fail(r, "from the head");
 }
 

@@ -23,9 +23,9 @@ struct relay *relay_create(const struct run_start *start, uint32_t node,
 			   struct storm_worker *munge);
 /* Input comes, too: so it is opened at once. */
 void relay_await_input(struct relay *r, relay_input_fn *input, void *arg);
-/* It is of PMI alone, and opened at once: RUN_PMI comes. */
-typedef void relay_pmi_fn(void *arg, struct storm_in *body);
-void relay_await_pmi(struct relay *r, relay_pmi_fn *pmi, void *arg);
+/* It is of PMI alone, and opened at once.  Nothing comes by it: a fence's end is sent in
+ * the domain. */
+void relay_is_of_pmi(struct relay *r);
 /* Send a RUN_PMI, as soon as it can be.  False: no memory, or the connection failed. */
 bool relay_put_pmi(struct relay *r, const void *body, size_t len);
 /* Tell the head what was taken of it.  False: there is no room now. */

@@ -312,3 +312,18 @@ int run_sock_send(int sock, const void *buf, size_t len,
 	}
 	return 0;
 }
+
+bool run_sock_put(int sock, const void *buf, size_t *at, size_t len)
+{
+	while (*at < len) {
+		ssize_t n = send(sock, (const uint8_t *) buf + *at, len - *at,
+				 MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN;
+		*at += (size_t) n;
+	}
+	return true;
+}

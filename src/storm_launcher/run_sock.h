@@ -54,5 +54,7 @@ bool run_sock_wait(int sock, struct run_reader *r, enum run_kind *kind,
  * errno. */
 int run_sock_send(int sock, const void *buf, size_t len,
 		  const int fd[RUN_SOCK_FDS]);
+/* Send what goes now of [*at, len), and move *at.  False: nobody reads, and errno. */
+bool run_sock_put(int sock, const void *buf, size_t *at, size_t len);
 
 #endif
