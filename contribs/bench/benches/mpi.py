@@ -6,11 +6,10 @@ The program is testsuite/programs/mpi_sum.c with MPICH: MPI_Init, a sum of all r
 message round the ring, a barrier. alone is one rank of it without a launcher: most of its
 time is MPI_Init. All hosts of a lab are on this machine.
 """
-import re
 
 import mpis
 from measure import mpi as programs
-from measure import target
+from measure import script, target
 from measure.result import NotRun
 from measure.turns import numbers
 
@@ -48,23 +47,10 @@ def options(parser):
 def ask(args, where, ranks):
     """{name: [milliseconds]}, or the NotRun that is one's only value."""
     nodes = min(ranks, NODES)
-    (where.shared / "mpi.sh").write_text(SCRIPT.format(
-        nodes=nodes, ranks=ranks, repeat=args.repeat,
-        program=where.inside("mpi_sum")))
-    where.must(["sbatch", "-W", "-Q", f"-N{nodes}",
-                *where.salloc, f"--ntasks-per-node={-(-ranks // nodes)}", "-D",
-                where.inside(""), "-o", where.inside("mpi.out"),
-                where.inside("mpi.sh")], timeout=1200)
-    found = {}
-    for line in (where.shared / "mpi.out").read_text().splitlines():
-        if not (m := re.fullmatch(r"(\w+) (\d+) (\d+)", line)):
-            raise NotRun(f"the job says: {line}")
-        name, took, code = m[1], int(m[2]) / 1000, int(m[3])
-        if code:
-            found[name] = NotRun(f"{name}: exit code {code}")
-        elif not isinstance(found.get(name), NotRun):
-            found.setdefault(name, []).append(took)
-    return found
+    text = SCRIPT.format(nodes=nodes, ranks=ranks, repeat=args.repeat,
+                         program=where.inside("mpi_sum"))
+    return script.times(script.lines(
+        where, "mpi", nodes, text, [f"--ntasks-per-node={-(-ranks // nodes)}"]))
 
 
 def run(args, result):

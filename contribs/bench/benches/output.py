@@ -10,7 +10,7 @@ bytes that stock srun has not written.
 """
 import re
 
-from measure import target
+from measure import script, target
 from measure.result import NotRun
 
 HELP = "output of many tasks by storm run beside srun"
@@ -55,14 +55,10 @@ def options(parser):
 
 def ask(args, where, nodes):
     """{name: [milliseconds]; of "head" MB, of "lost" %; or the NotRun that is its only value}."""
-    (where.shared / "output.sh").write_text(SCRIPT.format(
-        nodes=nodes, lines=int(args.mb * 1e6 / LINE), width=LINE, digits=LINE - 1,
-        repeat=args.repeat))
-    where.must(["sbatch", "-W", "-Q", f"-N{nodes}", *where.salloc, "-D",
-                where.inside(""), "-o", where.inside("output.out"),
-                where.inside("output.sh")], timeout=1200)
     found = {}
-    for line in (where.shared / "output.out").read_text().splitlines():
+    for line in script.lines(where, "output", nodes, SCRIPT.format(
+            nodes=nodes, lines=int(args.mb * 1e6 / LINE), width=LINE,
+            digits=LINE - 1, repeat=args.repeat)):
         if line.startswith("storm run: started launchers"):
             continue
         if m := re.fullmatch(r"(\w+) 0 1 (\d+) (\d+)", line):

@@ -10,10 +10,7 @@ lab are on it. resident is srun --resident, which becomes storm run.
 start is the first storm run of the job, which starts the launchers.
 The last table is of runs one after the other on one node.
 """
-import re
-
-from measure import background, target
-from measure.result import NotRun
+from measure import background, script, target
 
 HELP = "storm run -N n true beside srun"
 SOURCE = ""
@@ -64,22 +61,9 @@ def options(parser):
 
 def ask(args, where, nodes, bare):
     """{name: [milliseconds]}, or the NotRun that is one's only value."""
-    (where.shared / "run.sh").write_text(SCRIPT.format(
+    return script.times(script.lines(where, "run", nodes, SCRIPT.format(
         nodes=nodes, bare=bare, group=GROUP, port=PORT, repeat=args.repeat,
-        rate=args.rate))
-    where.must(["sbatch", "-W", "-Q", f"-N{nodes}", *where.salloc, "-D",
-                where.inside(""), "-o", where.inside("run.out"),
-                where.inside("run.sh")], timeout=1200)
-    found = {}
-    for line in (where.shared / "run.out").read_text().splitlines():
-        if not (m := re.fullmatch(r"(\w+) (\d+) (\d+)", line)):
-            raise NotRun(f"the job says: {line}")
-        name, took, code = m[1], int(m[2]) / 1000, int(m[3])
-        if code:
-            found[name] = NotRun(f"{name}: exit code {code}")
-        elif not isinstance(found.get(name), NotRun):
-            found.setdefault(name, []).append(took)
-    return found
+        rate=args.rate)))
 
 
 def rates(args, found):
