@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "case_check.h"
 #include "cases.h"
 #include "src/libstorm/base/chance.h"
 #include "src/libstorm/base/clock.h"
@@ -23,16 +24,6 @@ struct told { /* what the owner reported */
 	struct storm_idset overdue;
 	uint32_t times, backs; /* a node was overdue, was back */
 };
-
-#define CHECK(cond, ...)                                              \
-	do {                                                          \
-		if (!(cond)) {                                        \
-			fprintf(stderr, "%s: %s: ", __func__, #cond); \
-			fprintf(stderr, __VA_ARGS__);                 \
-			fputc('\n', stderr);                          \
-			exit(1);                                      \
-		}                                                     \
-	} while (0)
 
 static void on_opened(void *arg, struct storm_outcome *out)
 {

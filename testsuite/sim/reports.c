@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "case_check.h"
 #include "cases.h"
 #include "src/libstorm/base/chance.h"
 #include "src/libstorm/base/clock.h"
@@ -22,16 +23,6 @@
 #define TASKS 1200 /* of one, at most */
 #define IDS (1 + WORKS * TASKS)
 #define STAYS 0 /* the id of a task that runs all the time */
-
-#define CHECK(cond, ...)                                              \
-	do {                                                          \
-		if (!(cond)) {                                        \
-			fprintf(stderr, "%s: %s: ", __func__, #cond); \
-			fprintf(stderr, __VA_ARGS__);                 \
-			fputc('\n', stderr);                          \
-			exit(1);                                      \
-		}                                                     \
-	} while (0)
 
 /* Tasks with ids that follow each other, on some nodes. */
 struct work {

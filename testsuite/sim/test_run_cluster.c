@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "case_check.h"
 #include "src/libstorm/base/chance.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
@@ -29,16 +30,6 @@
 #define EVENT 1
 #define ARGUMENTS 600 /* bytes of a run_what, which nobody here reads */
 #define LARGEST 16384
-
-#define CHECK(cond, ...)                                              \
-	do {                                                          \
-		if (!(cond)) {                                        \
-			fprintf(stderr, "%s: %s: ", __func__, #cond); \
-			fprintf(stderr, __VA_ARGS__);                 \
-			fputc('\n', stderr);                          \
-			exit(1);                                      \
-		}                                                     \
-	} while (0)
 
 /* Tasks of a run on a launcher that have not ended. */
 struct held {
