@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""srun --resident: a step that goes by the job's launchers, and one that does not. What
+"""srun --resident: a step that uses the job's launchers, and one that does not. What
 the former does is held against srun itself, in the same job."""
 import os
 import re
@@ -161,7 +161,7 @@ SLURM_STORM_RESIDENT=maybe srun -N1 -n1 true 2>&1 | grep storm:; echo ${PIPESTAT
 
 
 def test_elsewhere(lab):
-    """Outside of a job srun makes one, as ever. On another node than the job's first it
+    """Outside of a job srun makes one, as usual. On another node than the job's first it
     starts no launchers; if they are there, it uses them."""
     done = lab.run(["srun", "-v", "--resident", "-N1", "hostname"],
                    prefix="unset STORM_TIMELINE")

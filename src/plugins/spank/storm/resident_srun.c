@@ -101,7 +101,8 @@ static bool resident_has(const char *name)
 	return text && *text;
 }
 
-/* Only the first node can start launchers; elsewhere one has a socket. */
+/* A task starts launchers that end with its step.  So srun does so on the first node alone,
+ * where its batch script is; elsewhere launchers that are there have a socket. */
 static bool resident_has_no_launchers(void)
 {
 	const char *here = getenv("SLURMD_NODENAME"), *job;

@@ -244,7 +244,7 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 		return rc;
 	if ((rc = spank_option_register(sp, &spank_turns_option)))
 		return rc;
-	/* one word for two things: a job has launchers, a step goes by them */
+	/* one word for two things: a job has launchers, a step uses them */
 	return spank_option_register(sp, spank_context() == S_CTX_LOCAL ?
 						 &resident_srun_option :
 						 &spank_resident_option);
