@@ -1,7 +1,8 @@
 /*
  * head_private.h - the state of head.h, of which each file has its part:
  *
- *	head.c		the loop, and what becomes of runs
+ *	head.c		the loop, and who may say what
+ *	head_runs.c	what becomes of runs
  *	head_clients.c	what clients ask for
  *	head_casts.c	messages to launchers
  *	head_output.c	output that launchers send
@@ -16,7 +17,7 @@
  *	head_call.c	its call of a keeper on another host
  *	head_base.c	questions of them all
  *
- * The first calls all others, and they call the last alone.
+ * The first calls all others, the second all but the first.  They call the last alone.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -67,6 +68,22 @@ extern struct head {
 	pthread_mutex_t lock;
 	struct note *notes, **notes_tail; /* under the lock */
 } head;
+
+/* ------------------------------------------------------------- head_runs.c --- */
+
+/* Those that can begin, do.  None begins once the head ends: those that wait are sent to
+ * the next one. */
+void head_begin_runs(void);
+/* Tell the clients of runs that are over. */
+void head_end_runs(void);
+/* Send SIGKILL to those that are to be killed. */
+void head_kill_runs(void);
+/* What libstorm's thread has said since. */
+void head_hear_notes(void);
+/* The keeper is gone, or its srun: the step ends with that. */
+void head_step_over(void);
+/* A client's signal for its run. */
+void head_signal(const struct conn *c, uint8_t sig);
 
 /* ------------------------------------------------------------- head_base.c --- */
 

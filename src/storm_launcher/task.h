@@ -28,6 +28,10 @@ struct task_form {
 	char *counts;	    /* run_counts_text() of all nodes */
 };
 
+/* The first variable of it: the child writes its number there. */
+#define TASK_PID_VARIABLE "SLURM_TASK_PID="
+#define TASK_PID_DIGITS 11
+
 /* The environment of task number `local` here: the client's, but for what is said of
  * this node or of a step.  The caller frees it with free(), and not before it is used. */
 char **task_env(const struct task_form *f, uint32_t local);

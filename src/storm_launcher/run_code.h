@@ -1,0 +1,36 @@
+/*
+ * run_code.h - how a task of a run has ended, as one number.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_RUN_CODE_H
+#define STORM_RUN_CODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How a task ended: the code of its report, and with 0 it ended well. */
+enum run_cause {
+	RUN_EXITED,	 /* with this status */
+	RUN_SIGNALED,	 /* by this signal */
+	RUN_NOT_STARTED, /* this errno: the program */
+	RUN_NO_CWD,	 /* this errno: the directory */
+	RUN_NO_START,	 /* this errno: all else before the program */
+	RUN_OUTPUT_LOST, /* this errno: some of its output did not come */
+	RUN_NO_STDIN,	 /* this errno: its file; so the next two */
+	RUN_NO_STDOUT,
+	RUN_NO_STDERR,
+	RUN_INPUT_LOST, /* this errno: some of its input did not come */
+	RUN_NODE_LOST,	/* of GONE alone: the task's node */
+	RUN_PMI_LOST, /* this errno: its launcher lost the ranks of other nodes */
+	RUN_CAUSES
+};
+uint32_t run_code(enum run_cause cause, int value);
+/* False: it is none. */
+bool run_code_read(uint32_t code, enum run_cause *cause, int *value);
+/* The exit status of a task, as srun has it. */
+int run_code_status(uint32_t code);
+/* Has a signal ended it? */
+bool run_code_is_signal(uint32_t code);
+
+#endif
