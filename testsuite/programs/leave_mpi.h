@@ -17,16 +17,30 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static inline void leave_mpi(void)
+/* No rank needs another one any more. */
+static inline void end_mpi(void)
 {
 	MPI_Barrier(MPI_COMM_WORLD);
-	fflush(stdout);
 #ifdef OPEN_MPI
 	MPI_Finalize();
+#endif
+}
+
+/* After end_mpi(). */
+static inline void leave_without(void)
+{
+	fflush(stdout);
+#ifdef OPEN_MPI
 	exit(0);
 #else
 	_exit(0);
 #endif
+}
+
+static inline void leave_mpi(void)
+{
+	end_mpi();
+	leave_without();
 }
 
 #endif
