@@ -26,6 +26,7 @@
 #include "src/storm_common/local/local.h"
 #include "src/storm_each/each_joblog.h"
 #include "src/storm_each/pull_wire.h"
+#include "src/storm_launcher/call.h"
 #include "src/storm_launcher/pmi_wire.h"
 #include "src/storm_launcher/run_list.h"
 #include "src/storm_launcher/run_wire.h"
@@ -1585,6 +1586,51 @@ static void carrier(void)
 	end("carrier", "door");
 }
 
+/* The first byte says which, see fuzz_call.c. */
+static void calls(void)
+{
+	const struct call c = { "of this start", "a secret", "a number" };
+	char cred[2 + 2 * CALL_LEN] = "u", *p = cred + 1;
+	uint8_t hidden[CALL_LEN], *frame;
+	size_t len;
+
+	call_hide(&c, &hidden);
+	begin();
+	storm_put8(&o, 0);
+	storm_put8(&o, 0); /* its user's */
+	storm_put(&o, hidden, CALL_LEN);
+	end("call", "hidden");
+
+	begin();
+	storm_put8(&o, 1);
+	storm_put8(&o, 0);
+	storm_put(&o, hidden, CALL_SECRET + SEALED_RANDOM);
+	storm_put16(&o, 50);
+	storm_put8(&o, 0);
+	end("call", "changed");
+
+	for (size_t k = 0; k < CALL_LEN; k++)
+		p += sprintf(p, "%02x", hidden[k]);
+	frame = call_frame(cred, &len);
+	must(frame);
+	begin();
+	storm_put8(&o, 2);
+	storm_put(&o, frame + RUN_FRAME_HEADER, len - RUN_FRAME_HEADER);
+	end("call", "body");
+
+	begin();
+	storm_put8(&o, 3);
+	storm_put8(&o, 1); /* pieces of 17 bytes */
+	storm_put(&o, frame, len);
+	end("call", "stream");
+	begin();
+	storm_put8(&o, 3);
+	storm_put8(&o, 255);
+	storm_put(&o, frame, len);
+	end("call", "whole");
+	free(frame);
+}
+
 /* The first byte says which, see fuzz_run_wire.c. */
 static void runs(void)
 {
@@ -1783,6 +1829,7 @@ int main(int argc, char **argv)
 	world_init();
 	wire();
 	carrier();
+	calls();
 	runs();
 	each();
 	pmi();
