@@ -71,13 +71,24 @@ static bool gang_step_unknown(int err)
 	return err == EMFILE || err == ENFILE || err == ENOMEM;
 }
 
-bool gang_step_ended(const struct gang_step *s)
+bool gang_step_over(pid_t root, uint64_t *started)
 {
-	uint64_t started;
+	uint64_t now;
 
 	errno = 0;
-	started = gang_step_started(s->root);
-	return started ? started != s->started : !gang_step_unknown(errno);
+	now = gang_step_started(root);
+	if (!now)
+		return !gang_step_unknown(errno);
+	if (!*started)
+		*started = now;
+	return now != *started;
+}
+
+bool gang_step_ended(const struct gang_step *s)
+{
+	uint64_t started = s->started;
+
+	return gang_step_over(s->root, &started);
 }
 
 /* A cpu group that is gone, or was never there, is no fault: it does not fill. */

@@ -48,6 +48,9 @@ uint64_t gang_step_started(pid_t pid);
 /* Is the step's slurmstepd alive?  Neither: that cannot be found out now. */
 bool gang_step_alive(const struct gang_step *s);
 bool gang_step_ended(const struct gang_step *s);
+/* Has the process ended that has begun then?  Not: that cannot be found out now.  *started
+ * is 0 if that could not be found out before; it is set as soon as it can. */
+bool gang_step_over(pid_t root, uint64_t *started);
 
 /* Write the directory of a node's records to *out; create it if make is set.  0
  * or an errno. */

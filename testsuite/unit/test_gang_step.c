@@ -299,6 +299,29 @@ START_TEST(test_alive)
 }
 END_TEST
 
+/* Without a descriptor nothing is known, and nothing taken for ended. */
+START_TEST(test_over)
+{
+	uint64_t started = 0, right = gang_step_started(getpid());
+	pid_t pid = fork();
+	int next = dup(0);
+
+	if (!pid)
+		_exit(0);
+	close(next);
+	descriptors((rlim_t) next);
+	must(!gang_step_over(getpid(), &started) && !started);
+	descriptors(0);
+	must(!gang_step_over(getpid(), &started) && started == right);
+	descriptors((rlim_t) next);
+	must(!gang_step_over(getpid(), &started) && started == right);
+	descriptors(0);
+	started++;
+	must(gang_step_over(getpid(), &started));
+	must(waitpid(pid, NULL, 0) == pid && gang_step_over(pid, &started));
+}
+END_TEST
+
 /* What Slurm keeps stopped is not ours to continue. */
 START_TEST(test_held)
 {
@@ -1019,6 +1042,7 @@ int main(void)
 	tcase_add_test(t, test_each);
 	tcase_add_test(t, test_each_without_descriptors);
 	tcase_add_test(t, test_alive);
+	tcase_add_test(t, test_over);
 	tcase_add_test(t, test_held);
 	tcase_add_test(t, test_mark);
 	tcase_add_test(t, test_thaw_all);

@@ -41,13 +41,14 @@ void agent_gang_waits_end(struct agent_gang *g)
 	}
 }
 
-/* Steps may end without a record. */
+/* Steps may end without a record.  An agent that has no descriptor left keeps what it
+ * cannot look at. */
 static void agent_gang_waits_clear(struct agent_gang *g)
 {
 	struct gang_waits **p = &g->accounts, *w;
 
 	while ((w = *p)) {
-		if (gang_step_started(w->root) == w->started) {
+		if (!gang_step_over(w->root, &w->started)) {
 			p = &w->next;
 		} else {
 			*p = w->next;
@@ -80,8 +81,12 @@ static struct gang_waits *agent_gang_waits_take(struct agent_gang *g,
 {
 	struct gang_waits **p = &g->accounts, *w;
 
-	while ((w = *p) && (w->root != s->root || w->started != s->started))
-		p = &w->next;
+	for (; (w = *p); p = &w->next) {
+		if (!w->started)
+			gang_step_over(w->root, &w->started);
+		if (w->root == s->root && w->started == s->started)
+			break;
+	}
 	if (w)
 		*p = w->next;
 	return w;
