@@ -72,10 +72,10 @@ static void run_say_slow(const struct run_job *j)
 	while (n > 0 && text[n - 1] == '\n')
 		text[--n] = '\0';
 	line = strrchr(text, '\n');
-	run_say("waits for srun to start the launchers: %s",
-		line  ? line + 1 :
-		*text ? text :
-			"it has said nothing yet");
+	run_inform("waits for srun to start the launchers: %s",
+		   line	 ? line + 1 :
+		   *text ? text :
+			   "it has said nothing yet");
 }
 
 enum run_startup { START_READY, START_LATE, START_FAILED };
@@ -134,10 +134,12 @@ static enum run_startup run_start_launchers(const struct run_job *j, int lock)
 	how = run_keeper_answers(j, p[0]);
 	close(p[0]);
 	if (how == START_READY && run_in_step())
-		run_say("the launchers end with step %s.%s, in which this is; those that the batch script starts stay",
+		run_inform(
+			"the launchers end with step %s.%s, in which this is; those that the batch script starts stay",
 			j->id, getenv("SLURM_STEP_ID"));
 	if (how == START_READY)
-		run_say("started launchers on %s nodes in %llu ms; later runs find them there",
+		run_inform(
+			"started launchers on %s nodes in %llu ms; later runs find them there",
 			getenv("SLURM_JOB_NUM_NODES"),
 			(unsigned long long) ((storm_now() - begun) /
 					      STORM_MS));
@@ -207,7 +209,7 @@ static int run_lock(const char *path)
 	       errno == EWOULDBLOCK && storm_now() < until)
 		nanosleep(&pause, NULL);
 	if (lock < 0 && errno == EWOULDBLOCK) {
-		run_say("waits for launchers that another storm run starts");
+		run_inform("waits for launchers that another storm run starts");
 		lock = run_sock_lock(path, true);
 	}
 	if (lock < 0)
@@ -253,12 +255,13 @@ int run_connect(const struct run_job *j, bool start)
 void run_say_cpus(const char *run)
 {
 	if (*run)
-		run_say("waits for CPUs: run %s", run);
+		run_inform("waits for CPUs: run %s", run);
 	else
-		run_say("waits for CPUs: other runs of this job have them");
+		run_inform("waits for CPUs: other runs of this job have them");
 }
 
 void run_say_unanswered(void)
 {
-	run_say("waits for the launchers: they do not answer while their job is suspended, held or out of turn");
+	run_inform(
+		"waits for the launchers: they do not answer while their job is suspended, held or out of turn");
 }

@@ -36,7 +36,7 @@ static const char usage[] =
 	"  -u, --unbuffered, --fold   not by lines; equal lines once: [0-3]: text\n"
 	"      --pty                one task has this terminal: all keys are its own\n"
 	"      --start, --stop      start launchers that stay; end them and their runs\n"
-	"  -V, --version, -h, --help   print the version, or this summary\n"
+	"  -Q, --quiet; -V, --version, -h, --help   errors alone; version, or this summary\n"
 	"\n"
 	"Exit status: the highest of the tasks, 128 and more a signal; 1: lost; 2: usage\n";
 
@@ -180,6 +180,7 @@ static const struct option run_options_known[] = {
 	{ "label", no_argument, NULL, 'l' },
 	{ "fold", no_argument, NULL, FOLD },
 	{ "unbuffered", no_argument, NULL, 'u' },
+	{ "quiet", no_argument, NULL, 'Q' },
 	{ "pty", no_argument, NULL, PTY },
 	{ "start", no_argument, NULL, START },
 	{ "stop", no_argument, NULL, STOP },
@@ -267,6 +268,9 @@ static bool run_set(int option, const char *value, struct run_options *o)
 	case 'u':
 		o->unbuffered = !value || strcmp(value, "0") != 0;
 		return true;
+	case 'Q':
+		run_say_less();
+		return true;
 	case STOP:
 		o->stop = true;
 		return true;
@@ -293,7 +297,8 @@ static void run_fit_nodes(struct run_ask *ask)
 {
 	if (!ask->tasks || ask->nodes <= ask->tasks)
 		return;
-	run_say("Warning: can't run %u processes on %u nodes, setting nnodes to %u",
+	run_inform(
+		"Warning: can't run %u processes on %u nodes, setting nnodes to %u",
 		ask->tasks, ask->nodes, ask->tasks);
 	ask->nodes = ask->tasks;
 }
@@ -344,7 +349,8 @@ int run_parse(int argc, char **argv, struct run_options *o)
 				    .stream = { "", "" } };
 	if (!run_set_by_variables(o))
 		return RUN_USAGE;
-	while ((c = getopt_long(argc, argv, "+N:n:c:w:x:D:t:K::k::W:o:e:i:luVh",
+	while ((c = getopt_long(argc, argv,
+				"+N:n:c:w:x:D:t:K::k::W:o:e:i:luQVh",
 				run_options_known, &at)) >= 0) {
 		if (c == 'V') {
 			puts("storm " STORM_VERSION);

@@ -9,8 +9,10 @@
 #include "run_say.h"
 #include "src/storm_launcher/run_wire.h"
 
-enum { RUN_FAILED = 1, RUN_USAGE = 2 }; /* exit statuses */
-enum { RUN_GOES_ON = -1 };		/* there is none yet */
+/* Exit statuses.  That of a failure is no task's, so that it can be told apart; exit(3)
+ * makes 1 of it. */
+enum { RUN_FAILED = 256 + 1, RUN_USAGE = 2 };
+enum { RUN_GOES_ON = -1 }; /* there is none yet */
 
 struct run_options {
 	struct run_ask ask;

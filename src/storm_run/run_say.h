@@ -16,5 +16,8 @@ void run_say_raw(bool raw);
 void run_say_before(void (*before)(void));
 /* A line on stderr. */
 __attribute__((format(printf, 1, 2))) void run_say(const char *fmt, ...);
+/* Likewise, one that -Q leaves out: it is no error. */
+__attribute__((format(printf, 1, 2))) void run_inform(const char *fmt, ...);
+void run_say_less(void);
 
 #endif

@@ -182,6 +182,17 @@ static bool run_is_numbered(struct storm_in *body)
 	return run_stdio_open_numbered(run_asked, run, step);
 }
 
+/* As those of slurmd and srun, errors say that they are some. */
+static void run_repeat(const struct storm_in *body)
+{
+	int len = (int) (body->end - body->p);
+
+	if (len >= 6 && !memcmp(body->p, "error:", 6))
+		run_say("%.*s", len, (const char *) body->p);
+	else
+		run_inform("%.*s", len, (const char *) body->p);
+}
+
 /* RUN_GOES_ON, ASK_AGAIN, or the exit status. */
 static int run_hear(enum run_kind kind, struct storm_in *body)
 {
@@ -194,9 +205,11 @@ static int run_hear(enum run_kind kind, struct storm_in *body)
 			run_write(*body->p, body->p + 1, len - 1);
 		return RUN_GOES_ON;
 	case RUN_SAY:
+		run_repeat(body);
+		return RUN_GOES_ON;
 	case RUN_REFUSED:
 		run_say("%.*s", (int) len, (const char *) body->p);
-		return kind == RUN_SAY ? RUN_GOES_ON : RUN_FAILED;
+		return RUN_FAILED;
 	case RUN_ROOM:
 		run_input_room(body);
 		if (run_asked->pty)
@@ -333,7 +346,8 @@ static void run_wait_for_next(int sock)
 
 	run_uncatch();
 	if (!said && !poll(&p, 1, SAY_WAITS)) {
-		run_say("waits for the end of this job's launchers: a node is lost, or they are stopped, and runs that began before go on");
+		run_inform(
+			"waits for the end of this job's launchers: a node is lost, or they are stopped, and runs that began before go on");
 		said = true;
 	}
 	run_wait_for_end(sock);
@@ -419,17 +433,12 @@ static int run_stop(const struct run_job *j)
 	return 0;
 }
 
-int storm_run(int argc, char **argv)
+static int run_do(int argc, char **argv)
 {
-	static char name[] = "storm run"; /* getopt_long(3) says it */
 	struct run_options o = { 0 };
 	struct run_job j;
-	int rc;
+	int rc = run_parse(argc, argv, &o);
 
-	run_begin_files();
-	if (argc)
-		argv[0] = name;
-	rc = run_parse(argc, argv, &o);
 	if (rc != RUN_GOES_ON)
 		return rc;
 	if (!run_job_find(&j))
@@ -439,4 +448,28 @@ int storm_run(int argc, char **argv)
 	if (o.start)
 		return run_start_alone(&j);
 	return run_tasks(&j, &o);
+}
+
+/* What is no task's: 1, or what srun's variable says. */
+static int run_failure(void)
+{
+	const char *text = getenv("SLURM_EXIT_ERROR");
+	int status = text ? atoi(text) : 1;
+
+	if (status > 0 && status < 256)
+		return status;
+	run_say("error: SLURM_EXIT_ERROR=%s is no exit status", text);
+	return 1;
+}
+
+int storm_run(int argc, char **argv)
+{
+	static char name[] = "storm run"; /* getopt_long(3) says it */
+	int rc;
+
+	run_begin_files();
+	if (argc)
+		argv[0] = name;
+	rc = run_do(argc, argv);
+	return rc == RUN_FAILED ? run_failure() : rc;
 }

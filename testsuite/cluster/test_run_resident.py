@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """srun --resident: a step that uses the job's launchers, and one that does not. What
 the former does is held against srun itself, in the same job."""
+import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 
@@ -198,3 +200,47 @@ env --default-signal=INT,QUIT {how} -N4 -n4 sleep 1000 & wait $!; echo code $?
         said(one, "code 143")
         one.finish()
     assert found[0] == found[1]
+
+
+def in_terminal(steps, command):
+    """The line of a script that runs it and types."""
+    return (f"TERM=dumb python3 {TOP}/testsuite/cluster/run_terminal.py "
+            f"{shlex.quote(json.dumps(steps))} {command}\n")
+
+
+@pytest.mark.every_release
+def test_terminal(lab):
+    """--pty for one task has the terminal by launchers. For two tasks Slurm makes a step."""
+    one = begin(lab, BEGIN + "by true; by() { :; }\nBY='srun --launch=storm --resident'\n"
+                + in_terminal([["$ ", "PS1=; echo $SLURMD_NODENAME $(stty size) "
+                                "${STORM_RUN+launchers} $(tty | cut -c1-9)\n"],
+                               ["n3 30 90 launchers /dev/pts/", "exit 7\n"]],
+                              "$BY --pty -n1 -w n3 bash --norc --noprofile")
+                + in_terminal([], "$BY -v --pty -N2 -n2 true"))
+    assert one.finish().code == 0, one.log()
+    ended = [line for line in one.log().splitlines() if line.startswith("ended ")]
+    assert ended[0] == "ended 7, terminal as before" and ended[1].startswith("ended 0, "), \
+        one.log()
+    assert "storm: --resident: --pty: Slurm makes a step" in one.log(), one.log()
+
+
+@pytest.mark.every_release
+def test_words(lab):
+    """-Q leaves out all but errors, also that launchers were started; -u gives output as it is
+    written; SLURM_EXIT_ERROR is the status of what is no task's."""
+    one = begin(lab, BEGIN + """
+by -Q -N4 -n8 sleep 2.5 & sleep 0.5; by -Q -n1 sh -c 'exit 3'; echo code $?; wait
+export SLURM_EXIT_ERROR=77
+by -Q -N2 -n2 -D /none true; echo code $?
+by -Q -n8 -c2 true; echo code $?
+by -n1 sh -c 'exit 1'; echo code $?
+SLURM_EXIT_ERROR=0 by -n8 -c2 true; echo code $?
+by -u -N2 -n2 -x n1,n2 bash -c 'until grep -qF ... log; do printf .; done'; echo; echo code $?
+""")
+    assert one.finish().code == 0, one.log()
+    assert not STARTED.search(one.log()) and not WAITS.search(one.log()), one.log()
+    lines = one.log().splitlines()
+    codes = [line for line in lines if line.startswith("code ")]
+    assert codes == ["code 3", "code 2", "code 77", "code 1", "code 1", "code 0"], one.log()
+    assert "srun: error: SLURM_EXIT_ERROR=0 is no exit status" in lines, one.log()
+    assert re.search(r"\n\.{3,}\ncode 0$", one.log()), one.log()

@@ -57,6 +57,7 @@ START_TEST(test_options)
 		"open-mode",
 		"time",
 		"output",
+		"quiet",
 		"unbuffered",
 		"verbose",
 	};
@@ -127,6 +128,15 @@ START_TEST(test_values)
 	ck_assert_str_eq(given("tres-per-task", "cpu=4"), "");
 	ck_assert_str_eq(given("tres-per-task", "cpu=4,gres/gpu=1"),
 			 "--tres-per-task");
+	ck_assert_str_eq(lacks(&s, "pty", "set", false), "--pty");
+	s.terminal = true;
+	ck_assert_str_eq(lacks(&s, "pty", "set", false), "--pty");
+	s.tasks = 1;
+	ck_assert_str_eq(lacks(&s, "pty", "set", false), "");
+	ck_assert_str_eq(lacks(&s, "pty", "", false), "");
+	ck_assert_str_eq(lacks(&s, "pty", "5", false), "--pty");
+	s.label = true;
+	ck_assert_str_eq(lacks(&s, "pty", "set", false), "--pty");
 	s.stream[1] = "f.%t";
 	ck_assert_str_eq(lacks(&s, "output", "f.%t", false), "");
 	ck_assert_str_eq(lacks(&s, "label", "set", false), "--label");
@@ -150,6 +160,8 @@ START_TEST(test_states)
 	s.most = 0; /* no more were asked for */
 	ck_assert_str_eq(lacks(&s, NULL, NULL, false), "");
 	s.mpi = "none";
+	ck_assert_str_eq(lacks(&s, NULL, NULL, false), "");
+	s.mpi = "pmi1";
 	ck_assert_str_eq(lacks(&s, NULL, NULL, false), "");
 	s.mpi = "pmi2";
 	ck_assert_str_eq(lacks(&s, NULL, NULL, false), "MPI");
@@ -201,6 +213,18 @@ START_TEST(test_words)
 		"srun|run|-N|4294967295|-n|8|-c|3|-w|n[1-2]|-x|n4|-D|/tmp|-t|90|"
 		"--kill-on-bad-exit=1|--no-kill|-W|30|-i|none|-o|out.%t|-e|err|"
 		"--open-mode=a|-l|--|prog|-n|a b");
+	s = plain;
+	s.mpi = "pmi1";
+	s.unbuffered = s.quiet = true;
+	ck_assert_str_eq(
+		words_of(&s),
+		"srun|run|-t|0|--kill-on-bad-exit=0|--no-kill=off|-W|0|--mpi|pmi1|"
+		"-u|-Q|--|prog|-n|a b");
+	s.pty = true;
+	ck_assert_str_eq(
+		words_of(&s),
+		"srun|run|-t|0|--kill-on-bad-exit=0|--no-kill=off|-W|0|--mpi|pmi1|"
+		"--pty|-Q|--|prog|-n|a b");
 }
 END_TEST
 

@@ -86,6 +86,14 @@ static bool resident_is_labelled(const struct resident_step *s,
 	return true;
 }
 
+/* A terminal is for the one task; a number of another one is releases' of 23.02 on. */
+static bool resident_is_terminal(const struct resident_step *s,
+				 const struct resident_option *o)
+{
+	return s->tasks == 1 && s->terminal && !s->label &&
+	       (!*o->value || !strcmp(o->value, "set"));
+}
+
 static const struct {
 	const char *name;
 	resident_judge *judge;
@@ -105,7 +113,9 @@ static const struct {
 	{ "ntasks-per-node", resident_is_any }, /* srun has multiplied */
 	{ "open-mode", resident_is_any },
 	{ "output", resident_is_any },
+	{ "quiet", resident_is_any },
 	{ "time", resident_is_any },
+	{ "unbuffered", resident_is_any },
 	{ "wait", resident_is_any },
 	/* what a run is or does in any case, or what nobody there can miss */
 	{ "disable-status", resident_is_any },
@@ -113,8 +123,6 @@ static const struct {
 	{ "exclusive", resident_is_any },
 	{ "job-name", resident_is_any },
 	{ "overlap", resident_is_any },
-	{ "quiet", resident_is_any },
-	{ "unbuffered", resident_is_any },
 	{ "verbose", resident_is_any },
 	/* some of their values */
 	{ "cpu-bind", resident_is_unbound },
@@ -124,6 +132,7 @@ static const struct {
 	{ "jobid", resident_is_this_job },
 	{ "mem", resident_is_all_memory },
 	{ "mpi", resident_is_any }, /* s->mpi */
+	{ "pty", resident_is_terminal },
 	{ "tres-per-task", resident_is_cpus },
 	/* the job's */
 	{ "account", resident_is_jobs },
@@ -156,6 +165,12 @@ static bool resident_serves(const struct resident_step *s,
 	return false;
 }
 
+/* None, or one that storm run has, too. */
+static bool resident_has_mpi(const char *type)
+{
+	return !type || !strcmp(type, "none") || !strcmp(type, "pmi1");
+}
+
 /* What wants a step, or NULL. */
 static const char *resident_wants(const struct resident_step *s)
 {
@@ -165,7 +180,7 @@ static const char *resident_wants(const struct resident_step *s)
 		return s->bars;
 	if (s->most && s->least != s->most)
 		return "a range of nodes";
-	if (s->mpi && strcmp(s->mpi, "none") != 0)
+	if (!resident_has_mpi(s->mpi))
 		return "MPI";
 	return NULL;
 }
@@ -243,6 +258,13 @@ static void resident_add_options(struct resident_words *w,
 		resident_add(w, "--open-mode=a");
 	if (s->label)
 		resident_add(w, "-l");
+	resident_add_two(w, "--mpi", s->mpi);
+	if (s->pty) /* which is unbuffered by itself, for srun, too */
+		resident_add(w, "--pty");
+	else if (s->unbuffered)
+		resident_add(w, "-u");
+	if (s->quiet)
+		resident_add(w, "-Q");
 }
 
 bool resident_words_init(struct resident_words *w,

@@ -238,6 +238,10 @@ static void resident_take(struct resident_step *s, const slurm_opt_t *opt)
 	s->stream[1] = opt->ofname;
 	s->stream[2] = opt->efname;
 	s->label = srun->labelio;
+	s->unbuffered = srun->unbuffered;
+	s->quiet = opt->quiet > 0;
+	s->pty = srun->pty;
+	s->terminal = isatty(STDIN_FILENO);
 	s->append = opt->open_mode == OPEN_MODE_APPEND;
 	s->stays = opt->no_kill;
 	s->minutes = resident_number(opt->time_limit, 0);
