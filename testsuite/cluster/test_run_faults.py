@@ -8,8 +8,10 @@ import time
 
 import pytest
 
+from firewall import dropped
 from harness import until
-from run_lab import STARTED, batch, begin, end_run, ended, lab, said, the_launcher  # noqa: F401
+from run_lab import (STARTED, batch, begin, end_run, ended, lab,  # noqa: F401
+                     nothing_left, printed, processes, said, the_launcher)
 
 pytestmark = pytest.mark.storm_only
 
@@ -129,3 +131,76 @@ storm run -N4 -n4 sh -c 'echo $SLURM_PROCID again'; echo next $?
     until(again, lambda: "the job to begin again: " + lab.root("squeue -l") + one.log())
     until(lambda: "next 0" in one.log(), lambda: "its runs: " + one.log())
     assert {f"{n} again" for n in range(4)} <= set(one.log().splitlines()), one.log()
+
+
+def test_program_is_not_everywhere(big):
+    """On 3 of 32 nodes there is no such program: one line has these nodes, and their tasks."""
+    without = ["n3", "n17", "n32"]
+    for node in set(big.names) - set(without):
+        path = big.lab.path(node, "/tmp/tool")
+        with open(path, "w") as f:
+            f.write("#!/bin/sh\necho it runs\n")
+        os.chmod(path, 0o755)
+    try:
+        out = printed(begin(big, "storm run -N32 -n32 /tmp/tool; echo code $?\n", nodes=32))
+        nothing_left(big)
+    finally:
+        big.remove("/tmp/tool")
+    assert sorted(out) == sorted([
+        *29 * ["it runs"], "code 2",
+        "storm run: error: n3,n17,n32: tasks 2,16,31: cannot execute /tmp/tool: No such file or "
+        "directory"]), out
+
+
+def test_large_environment(lab):
+    """3 MB of variables come to all tasks. More than 4 MiB are refused with both numbers, and
+    so are arguments of that size."""
+    out = batch(lab, r"""
+ulimit -s unlimited; X=$(head -c 100000 /dev/zero | tr '\0' x)
+for k in $(seq 30); do export X$k=$X; done
+storm run -N4 -n4 sh -c 'echo ${#X30}'; echo code $?
+for k in $(seq 31 45); do export X$k=$X; done
+storm run -N4 -n4 true; echo code $?
+for k in $(seq 45); do unset X$k; done
+storm run -N4 -n4 true $(for k in $(seq 45); do echo $X; done); echo code $?
+storm run -N4 -n4 echo next
+""")
+    assert out[:5] == [*4 * ["100000"], "code 0"], out
+    for words, code in (out[5:7], out[7:9]):
+        found = re.fullmatch(r"storm run: .* (\d+) bytes, 4194304 are possible", words)
+        assert found and int(found[1]) > 4500000 and code == "code 1", out
+    assert out[9:] == 4 * ["next"], out
+
+
+def test_node_is_cut_off(fresh):
+    """A node whose cable is pulled: the client names it, and its run ends everywhere. There
+    the launcher ends the tasks by itself. With the cable the next run starts anew."""
+    one = begin(fresh, """
+storm run -N4 -n4 sh -c 'touch up.$SLURM_PROCID; exec sleep 1000'; echo code $?
+until [ -e go ]; do sleep 0.05; done; storm run -N4 -n4 true; echo next $?
+""")
+    until(lambda: all((one.dir / f"up.{k}").exists() for k in range(4)),
+          lambda: "the tasks: " + one.log())
+    with dropped(fresh.lab, "n3", "input", 'iifname "eth0"'):
+        said(one, "code 137")
+        until(lambda: not processes(fresh, "sleep"),
+              lambda: f"{processes(fresh, 'sleep')} to end")
+    (one.dir / "go").touch()
+    ended(fresh, one, "^storm run: error: the launcher on node n3 is lost: ")
+    assert len(STARTED.findall(one.log())) == 2, one.log()
+
+
+def test_time_is_over(lab):
+    """The job's own limit: tasks and launchers get SIGTERM, and nothing is left on any node."""
+    one = begin(lab, """
+storm run -N4 -n4 sh -c 'trap "touch term.$SLURM_PROCID; exit 0" TERM
+  touch up.$SLURM_PROCID; sleep 1000 & wait'
+""")
+    until(lambda: all((one.dir / f"up.{k}").exists() for k in range(4)),
+          lambda: "the tasks: " + one.log())
+    job = lab.root("squeue -h -o %i").strip()
+    lab.root(f"scontrol update JobId={job} EndTime=now")
+    until(lambda: all((one.dir / f"term.{k}").exists() for k in range(4)),
+          lambda: "SIGTERM: " + one.log() + lab.root("squeue -l"))
+    until(lambda: not lab.root("squeue -h").strip(), "the job's end")
+    assert "DUE TO TIME LIMIT" in one.log(), one.log()
