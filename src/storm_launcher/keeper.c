@@ -15,10 +15,10 @@
 
 #include "keeper.h"
 #include "keeper_link.h"
+#include "keeper_nodes.h"
 #include "keeper_step.h"
 #include "launcher_base.h"
 #include "run_sock.h"
-#include "runs.h"
 
 static struct {
 	const char *socket;
@@ -28,37 +28,13 @@ static struct {
 	bool locked;
 } keeper = { .signals = -1 };
 
-/* What the job is, by its environment. */
 static bool keeper_init(char *why, size_t size)
 {
-	const char *nodes = getenv("SLURM_JOB_NUM_NODES");
-	const char *cpus = getenv("SLURM_JOB_CPUS_PER_NODE");
-	const char *job = getenv("SLURM_JOB_ID");
-	unsigned long n = nodes ? strtoul(nodes, NULL, 10) : 0;
-	struct run_step *s = &keeper.step;
-
-	if (!job || !n || n > STORM_NODES_MAX || !cpus) {
-		snprintf(
-			why, size,
-			"SLURM_JOB_ID, SLURM_JOB_NUM_NODES or SLURM_JOB_CPUS_PER_NODE is not set: run it in a batch script");
+	if (!keeper_nodes_init(&keeper.step, why, size))
 		return false;
-	}
-	s->job = (uint32_t) strtoul(job, NULL, 10);
-	s->count = (uint32_t) n;
-	s->cpus = calloc(n, sizeof(*s->cpus));
-	s->nodes = calloc(n, sizeof(*s->nodes));
-	if (!s->cpus || !s->nodes) {
-		snprintf(why, size, "no memory");
-		return false;
-	}
-	if (getrandom(s->key, RUN_KEY, 0) != RUN_KEY) {
-		snprintf(why, size, "getrandom: %s", strerror(errno));
-		return false;
-	}
-	if (runs_cpus_read(cpus, s->count, s->cpus))
+	if (getrandom(keeper.step.key, RUN_KEY, 0) == RUN_KEY)
 		return true;
-	snprintf(why, size, "SLURM_JOB_CPUS_PER_NODE=%s does not fit %u nodes",
-		 cpus, s->count);
+	snprintf(why, size, "getrandom: %s", strerror(errno));
 	return false;
 }
 
@@ -108,6 +84,17 @@ static bool keeper_take_signals(void)
 	return keeper.signals >= 0;
 }
 
+/* srun starts no step on nodes that the job has lost: then it has those that are left. */
+static bool keeper_start(char *why, size_t size)
+{
+	do
+		if (keeper_step_start(&keeper.step, keeper.socket,
+				      keeper_link_port(), why, size))
+			return true;
+	while (keeper_step_ended() && keeper_nodes_lose(&keeper.step));
+	return false;
+}
+
 static void keeper_stay(void)
 {
 	struct pollfd p = { .fd = keeper_link_fd(), .events = POLLIN };
@@ -133,7 +120,7 @@ static void keeper_tell(int tell, int lock, const char *what)
 
 int keeper_serve(const char *socket, int tell, int lock)
 {
-	char why[600] = "no signals";
+	char why[600] = "no signals", ready[32];
 	bool good, late;
 
 	fcntl(tell, F_SETFD, FD_CLOEXEC);
@@ -143,12 +130,12 @@ int keeper_serve(const char *socket, int tell, int lock)
 	good = keeper_take_signals() && keeper_lock(why, sizeof(why)) &&
 	       keeper_init(why, sizeof(why)) &&
 	       keeper_link_open(socket, keeper_place(), why, sizeof(why)) &&
-	       keeper_step_start(&keeper.step, socket, keeper_link_port(), why,
-				 sizeof(why)) &&
+	       keeper_start(why, sizeof(why)) &&
 	       keeper_link_reach(&keeper.step, keeper.signals, why,
 				 sizeof(why));
 	late = !good && strstr(why, LAUNCHERS_THERE);
-	keeper_tell(tell, lock, good ? KEEPER_READY : late ? KEEPER_LATE : why);
+	snprintf(ready, sizeof(ready), KEEPER_READY "%u\n", keeper.step.count);
+	keeper_tell(tell, lock, good ? ready : late ? KEEPER_LATE : why);
 	if (good)
 		keeper_stay();
 	/* a head whose step has ended hears it by this */

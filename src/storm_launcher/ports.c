@@ -4,17 +4,14 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
-#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "ports.h"
+#include "slurm_says.h"
 #include "src/libstorm/wire/seal.h"
 
 #define WAITING 64 /* calls that wait to be accepted */
@@ -41,47 +38,29 @@ bool ports_read(const char *text, struct ports *p)
 	return false;
 }
 
-/* What scontrol prints, and its pid; NULL: it cannot be executed. */
-static FILE *ports_ask(pid_t *pid)
-{
-	char *argv[] = { "scontrol", "show", "config", NULL };
-	posix_spawn_file_actions_t acts;
-	int p[2], err;
+struct ports_said {
+	struct ports *p;
+	bool found;
+};
 
-	if (pipe2(p, O_CLOEXEC))
-		return NULL;
-	posix_spawn_file_actions_init(&acts);
-	err = posix_spawn_file_actions_adddup2(&acts, p[1], STDOUT_FILENO) ?:
-		      posix_spawnp(pid, argv[0], &acts, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&acts);
-	close(p[1]);
-	if (!err)
-		return fdopen(p[0], "r");
-	close(p[0]);
-	return NULL;
+static void ports_hear(void *arg, char *line)
+{
+	struct ports_said *s = arg;
+
+	s->found |= ports_read(line, s->p);
 }
 
 bool ports_of_slurm(struct ports *p, char *why, size_t size)
 {
-	pid_t pid = 0;
-	FILE *f = ports_ask(&pid);
-	char *line = NULL;
-	bool found = false;
-	size_t room = 0;
+	char *argv[] = { "scontrol", "show", "config", NULL };
+	struct ports_said said = { .p = p };
 
-	/* all of it is read: its writer is to end well */
-	while (f && getline(&line, &room, f) >= 0)
-		found |= ports_read(line, p);
-	free(line);
-	if (f)
-		fclose(f);
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
-	if (!found)
+	slurm_says(argv, ports_hear, &said);
+	if (!said.found)
 		snprintf(
 			why, size,
 			"SrunPortRange of slurm.conf is not known: \"scontrol show config\" does not say it here");
-	return found;
+	return said.found;
 }
 
 /* 0, or an errno. */

@@ -80,8 +80,9 @@ static void run_say_slow(const struct run_job *j)
 
 enum run_startup { START_READY, START_LATE, START_FAILED };
 
-/* What the keeper says: "ready", "late", or why not. */
-static enum run_startup run_keeper_answers(const struct run_job *j, int fd)
+/* What the keeper says: "ready" and the number of nodes, "late", or why not. */
+static enum run_startup run_keeper_answers(const struct run_job *j, int fd,
+					   unsigned int *nodes)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	char text[700] = "";
@@ -93,7 +94,7 @@ static enum run_startup run_keeper_answers(const struct run_job *j, int fd)
 	while ((n = read(fd, text + len, sizeof(text) - 1 - len)) > 0 ||
 	       (n < 0 && errno == EINTR))
 		len += n > 0 ? (size_t) n : 0;
-	if (!strcmp(text, "ready\n"))
+	if (sscanf(text, "ready %u", nodes) == 1)
 		return START_READY;
 	if (!strcmp(text, "late\n"))
 		return START_LATE;
@@ -111,9 +112,23 @@ static bool run_in_step(void)
 	return step && *step && strtoul(step, NULL, 10) < 0xfffffff0;
 }
 
+static void run_say_started(unsigned int nodes, uint64_t ms)
+{
+	const char *text = getenv("SLURM_JOB_NUM_NODES");
+	char of[32] = "";
+
+	/* the job goes on without some that it had */
+	if (text && strtoul(text, NULL, 10) != nodes)
+		snprintf(of, sizeof(of), " of %.16s", text);
+	run_inform(
+		"started launchers on %u%s nodes in %llu ms; later runs find them there",
+		nodes, of, (unsigned long long) ms);
+}
+
 static enum run_startup run_start_launchers(const struct run_job *j, int lock)
 {
 	uint64_t begun = storm_now();
+	unsigned int nodes = 0;
 	int p[2];
 	enum run_startup how;
 	pid_t pid;
@@ -131,18 +146,14 @@ static enum run_startup run_start_launchers(const struct run_job *j, int lock)
 		close(p[0]);
 		return START_FAILED;
 	}
-	how = run_keeper_answers(j, p[0]);
+	how = run_keeper_answers(j, p[0], &nodes);
 	close(p[0]);
 	if (how == START_READY && run_in_step())
 		run_inform(
 			"the launchers end with step %s.%s, in which this is; those that the batch script starts stay",
 			j->id, getenv("SLURM_STEP_ID"));
 	if (how == START_READY)
-		run_inform(
-			"started launchers on %s nodes in %llu ms; later runs find them there",
-			getenv("SLURM_JOB_NUM_NODES"),
-			(unsigned long long) ((storm_now() - begun) /
-					      STORM_MS));
+		run_say_started(nodes, (storm_now() - begun) / STORM_MS);
 	return how;
 }
 

@@ -20,7 +20,7 @@ ENDED = "^storm run: error: the launchers(' step has ended with its srun, and al
 CPUS = 2        # of each node, that a job here has
 #: A busy machine can make any run say it
 WAITS = re.compile(r"^(?:storm run|storm each|srun): waits for .*\n", re.M)
-STARTED = re.compile(r"^(?:storm run|storm each|srun): started launchers on (\d+) nodes in "
+STARTED = re.compile(r"^(?:storm run|storm each|srun): started launchers on (\d+)(?: of \d+)? nodes in "
                      r"\d+ ms; later runs find them there$", re.M)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """storm run where something else goes wrong: a launcher that stands alone, full disks,
 closed descriptors, a job that is requeued."""
+import contextlib
 import os
 import re
 import signal
@@ -188,6 +189,30 @@ until [ -e go ]; do sleep 0.05; done; storm run -N4 -n4 true; echo next $?
     (one.dir / "go").touch()
     ended(fresh, one, "^storm run: error: the launcher on node n3 is lost: ")
     assert len(STARTED.findall(one.log())) == 2, one.log()
+
+
+def test_node_is_down(fresh):
+    """Slurm takes a node from a job that is to go on without it (-k). The run is lost and
+    names it; the next one starts launchers on the nodes that the job still has."""
+    one = begin(fresh, """
+storm run -N4 -n4 sh -c 'touch up.$SLURM_PROCID; exec sleep 1000'; echo code $?
+until [ -e go ]; do sleep 0.05; done; storm run -n7 true; echo seven $?
+storm run -N3 -n3 hostname; storm each echo ::: e1 e2; echo next $?
+""", options=["-k"])
+    until(lambda: all((one.dir / f"up.{k}").exists() for k in range(4)),
+          lambda: "the tasks: " + one.log())
+    pid = the_launcher(fresh, "n3")
+    fresh.root("scontrol update nodename=n3 state=down reason=test")
+    # slurmctld does not always tell slurmd of a node that is down
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    said(one, "code 137")
+    (one.dir / "go").touch()
+    ended(fresh, one, "^storm run: error: the launcher on node n3 is lost: ",
+          "^storm run: started launchers on 3 of 4 nodes in ",
+          "^storm run: 7 tasks on 3 nodes are asked for, the job has 6 CPUs on 3 nodes$",
+          "^seven 1$", "^e1$", "^e2$")
+    assert sorted(re.findall(r"^n\d$", one.log(), re.M)) == ["n1", "n2", "n4"], one.log()
 
 
 def test_time_is_over(lab):

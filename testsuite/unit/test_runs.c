@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "src/libstorm/base/idset.h"
+#include "src/storm_launcher/job_nodes.h"
 #include "src/storm_launcher/run_list.h"
 #include "src/storm_launcher/run_names.h"
 #include "src/storm_launcher/run_peer.h"
@@ -1073,6 +1074,30 @@ START_TEST(test_names)
 END_TEST
 
 /* Any list: no read outside of it. */
+/* A job that goes on without some of its nodes. */
+START_TEST(test_job_nodes)
+{
+	static const struct storm_node nodes[] = { { .name = "n1" },
+						   { .name = "n2" },
+						   { .name = "n3" },
+						   { .name = "m1" } };
+	char text[] = "JobId=7 ReqNodeList=n9 ExcNodeList=(null) "
+		      "NodeList=n[1,3],m1 BatchHost=n1";
+	char none[] = "JobId=7 ReqNodeList=n9 NodeList=(null)";
+	char other[] = "JobId=7 ReqNodeList=n9";
+	uint32_t cpus[] = { 10, 20, 30, 40 };
+	const char *list;
+
+	must(!job_nodes_read(none, &list) && !job_nodes_read(other, &list));
+	must(job_nodes_read(text, &list));
+	ck_assert_str_eq(list, "n[1,3],m1");
+	must(job_nodes_keep(list, nodes, 4, cpus) == 3);
+	must(cpus[0] == 10 && cpus[1] == 30 && cpus[2] == 40);
+	must(!job_nodes_keep("n1,n7", nodes, 4, cpus));
+	must(!job_nodes_keep("n[", nodes, 4, cpus));
+}
+END_TEST
+
 START_TEST(test_names_hostile)
 {
 	static const char some[] = "nn001129[[]],,--x";
@@ -1127,6 +1152,7 @@ int main(void)
 	tcase_add_test(b, test_listed);
 	tcase_add_test(b, test_peer);
 	tcase_add_test(b, test_names);
+	tcase_add_test(b, test_job_nodes);
 	tcase_add_loop_test(b, test_names_hostile, 0, unit_runs(5));
 	tcase_add_test(b, test_counts);
 	tcase_add_test(b, test_start);
