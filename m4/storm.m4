@@ -27,6 +27,24 @@ AC_DEFUN([STORM_CHECK_VERBS], [
 	AM_CONDITIONAL([HAVE_VERBS], [test "x$with_verbs" = xyes])
 ])
 
+# STORM_CHECK_PMIX
+# The server of PMIx, for "storm run --mpi=pmix", where it is to be had: likewise.
+AC_DEFUN([STORM_CHECK_PMIX], [
+	AC_ARG_WITH([pmix], [AS_HELP_STRING([--with-pmix],
+		[PMIx for ranks of Open MPI in storm run @<:@default: if libpmix is
+		 there@:>@])], [], [with_pmix=check])
+	storm_pmix="no PMIx (--without-pmix)"
+	AS_IF([test "x$with_pmix" != xno], [
+		PKG_CHECK_MODULES([PMIX], [pmix >= 4.1],
+			[with_pmix=yes
+			 storm_pmix="PMIx (libpmix $($PKG_CONFIG --modversion pmix))"],
+			[AS_IF([test "x$with_pmix" = xyes], [AC_MSG_ERROR(
+				[libpmix is missing: install the package libpmix-dev])])
+			 with_pmix=no
+			 storm_pmix="no PMIx (package libpmix-dev)"])])
+	AM_CONDITIONAL([HAVE_PMIX], [test "x$with_pmix" = xyes])
+])
+
 # STORM_CHECK_SLURM_SRC
 # Finds the configured source tree of exactly the installed Slurm, and records
 # its revision and the digest of its config.h: a distribution's revision can

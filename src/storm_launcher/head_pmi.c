@@ -111,14 +111,20 @@ static void head_fence(struct user_run *run, const struct conn *c,
 	}
 }
 
-/* What a rank says, by its launcher. */
+/* What a rank says, by its launcher, or what the launcher says itself. */
 static void head_pmi_say(struct user_run *run, const struct conn *c,
 			 const struct pmi_msg *m)
 {
-	head_say(run->client, "%s%s: task %u: %.*s",
-		 m->kind == PMI_END ? "error: " : "",
-		 head_node_name(NULL, c->node), m->rank,
-		 (int) storm_min(m->len, PMI_TEXT_MAX), (const char *) m->data);
+	int len = (int) storm_min(m->len, PMI_TEXT_MAX);
+	const char *text = (const char *) m->data;
+
+	if (m->kind == PMI_FAULT)
+		head_say(run->client, "error: %s: %.*s",
+			 head_node_name(NULL, c->node), len, text);
+	else
+		head_say(run->client, "%s%s: task %u: %.*s",
+			 m->kind == PMI_END ? "error: " : "",
+			 head_node_name(NULL, c->node), m->rank, len, text);
 }
 
 void head_pmi(struct conn *c, struct storm_in *body)
@@ -138,7 +144,7 @@ void head_pmi(struct conn *c, struct storm_in *body)
 			head_fence(run, c, &m);
 		} else {
 			head_pmi_say(run, c, &m);
-			if (m.kind == PMI_END)
+			if (m.kind != PMI_SAY)
 				head_end_mpi(run, (int) (m.code & 0xff));
 		}
 	}

@@ -152,6 +152,7 @@ static void launcher_turn(struct launcher_polls *l)
 		if (t->run->relay)
 			launcher_task_read(t);
 	launcher_pmi_serve(l->p[6].revents);
+	launcher_begin_rest();
 	for (struct launched *run = launcher.runs; run; run = run->next) {
 		launcher_fold_serve(run);
 		launcher_relay_serve(l, run->relay);
@@ -236,6 +237,7 @@ int launcher_serve(const char *socket, uint16_t port, uint16_t call)
 	free(polls.p);
 	launcher_door_close();
 	launcher_kill(0, SIGKILL);
+	launcher_pmix_stop();
 	launcher_end_head();
 	return 0;
 }

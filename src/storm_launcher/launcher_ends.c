@@ -117,6 +117,8 @@ void launcher_reap(void)
 			launcher.head_pid = 0;
 			launcher.headless = true;
 		}
+		if (launcher_pmix_reaped(pid, status))
+			continue;
 		while (t && (t->pid != pid || t->ended))
 			t = t->next;
 		if (!t)
@@ -139,9 +141,21 @@ static void launcher_kill_task(const struct local_task *t, int sig)
 		kill(t->pid, sig);
 }
 
+static bool launcher_ends(int sig)
+{
+	return sig != SIGCONT && sig != SIGSTOP && sig != SIGTSTP &&
+	       sig != SIGTTIN && sig != SIGTTOU && sig != SIGCHLD &&
+	       sig != SIGURG && sig != SIGWINCH;
+}
+
 /* number 0: of all runs. */
 void launcher_kill(uint64_t number, int sig)
 {
+	/* what is not there yet takes no signal but such as would end it */
+	for (struct launched *run = launcher.runs; run; run = run->next)
+		if (run->waits && launcher_ends(sig) &&
+		    (!number || run->start.number == number))
+			run->killed = sig;
 	for (struct local_task *t = launcher.tasks; t; t = t->next)
 		if (!t->ended && (!number || t->run->start.number == number))
 			launcher_kill_task(t, sig);

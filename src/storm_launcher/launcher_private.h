@@ -7,7 +7,7 @@
  *	launcher_runs.c		how a run begins here
  *	launcher_ends.c		how its tasks end
  *	launcher_output.c	their output
- *	launcher_pmi.c		ranks of MPI
+ *	launcher_pmi.c		ranks of MPI (launcher_pmi.h)
  *	launcher_input.c	their input
  *	launcher_pty.c		the terminal of one
  *	launcher_door.c		clients on this host, and the way to the head
@@ -51,6 +51,8 @@ struct launched {
 	struct run_fold *fold[2]; /* lines that wait for equal ones; or NULL */
 	struct launched_pmi *pmi; /* NULL: it has no MPI */
 	uint32_t tasks;		  /* that are not reported yet */
+	bool waits;		  /* they are not started yet */
+	int killed;		  /* then: by this signal, or 0 */
 };
 
 struct local_task {
@@ -124,6 +126,8 @@ void launcher_hear_all(void);
 
 /* A RUN_START, of which msg, which becomes the run's, has the bytes. */
 void launcher_begin(struct storm_in *in, uint8_t *msg);
+/* Start the tasks of runs that waited for what they need, and do not any more. */
+void launcher_begin_rest(void);
 
 /* ---------------------------------------------------------- launcher_ends.c --- */
 
@@ -156,14 +160,23 @@ void launcher_task_read(struct local_task *t);
 
 /* ----------------------------------------------------------- launcher_pmi.c --- */
 
-/* The run has n ranks of MPI here, from this one on; or has none.  False: no memory, or
- * no descriptor; launcher_pmi_close() has what there is. */
-bool launcher_pmi_open(struct launched *run, uint32_t first, uint32_t n);
+/* The run has n ranks of MPI here, from this one on; or has none.  0, or a code for all of
+ * them, which cannot start; launcher_pmi_close() has what there is. */
+uint32_t launcher_pmi_open(struct launched *run, uint32_t first, uint32_t n);
 void launcher_pmi_close(struct launched *run);
+/* Its tasks cannot start yet, or, with a code, not at all. */
+bool launcher_pmi_waits(const struct launched *run, uint32_t *code);
+/* What MPI wants in the environment of a task, or NULL; the caller frees it, and not its
+ * strings.  False: no memory. */
+bool launcher_pmi_env(const struct launched *run, uint32_t local, char ***env);
 /* The connection of a rank; *theirs is its end.  False, with errno: there is none. */
-bool launcher_pmi_pair(struct local_task *t, uint32_t rank, int *theirs);
+bool launcher_pmi_pair(struct local_task *t, int *theirs);
+/* A child has ended.  False: it is not storm_pmix. */
+bool launcher_pmix_reaped(pid_t pid, int status);
+/* The launcher ends, and its tasks have. */
+void launcher_pmix_stop(void);
 /* It was not started, or has ended with its code. */
-void launcher_pmi_not_started(struct local_task *t, uint32_t rank);
+void launcher_pmi_not_started(struct local_task *t);
 void launcher_pmi_ended(struct local_task *t);
 /* A RUN_FENCED. */
 void launcher_pmi_fenced(struct storm_in *in);

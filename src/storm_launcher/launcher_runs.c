@@ -23,7 +23,7 @@ static bool launcher_fds(struct launched *run, struct local_task *t,
 				  run->what.input_rank == rank);
 
 	if (!launcher_input_pipe(t, rank, &(*theirs)[0]) ||
-	    !launcher_pmi_pair(t, rank, &(*theirs)[3]))
+	    !launcher_pmi_pair(t, &(*theirs)[3]))
 		return false;
 	io->pmi = (*theirs)[3] >= 0 ? (*theirs)[3] : 0;
 	if (run->what.pty) {
@@ -58,7 +58,7 @@ static void launcher_start_task(struct launched *run, uint32_t local,
 	uint32_t code = run_code(RUN_NO_START, ENOMEM);
 	struct task_stdio io = { .fd = { -1, -1, -1 } };
 	int theirs[4] = { -1, -1, -1, -1 };
-	char **env = NULL;
+	char **env = NULL, **mpi = NULL;
 
 	if (t) {
 		t->run = run;
@@ -66,8 +66,9 @@ static void launcher_start_task(struct launched *run, uint32_t local,
 		t->input = t->pipe[0] = t->pipe[1] = -1;
 		for (int k = 0; run->what.label && k < 2; k++)
 			run_lines_label(&t->lines[k], rank, run->start.tasks);
-		if (task_paths(&run->form, local, &io))
-			env = task_env(&run->form, local);
+		if (task_paths(&run->form, local, &io) &&
+		    launcher_pmi_env(run, local, &mpi))
+			env = task_env(&run->form, local, mpi);
 	}
 	if (env && launcher_fds(run, t, &io, &theirs))
 		t->pid = task_start(&run->form, env, &io, &code);
@@ -77,6 +78,7 @@ static void launcher_start_task(struct launched *run, uint32_t local,
 		if (theirs[k] >= 0)
 			close(theirs[k]);
 	free(env);
+	free(mpi);
 	task_paths_free(&io);
 	if (t && t->pid) {
 		t->next = launcher.tasks;
@@ -85,7 +87,7 @@ static void launcher_start_task(struct launched *run, uint32_t local,
 	}
 	launcher_report(id, code);
 	if (t)
-		launcher_pmi_not_started(t, rank);
+		launcher_pmi_not_started(t);
 	launcher_task_drop(t);
 	run->tasks--;
 }
@@ -101,6 +103,7 @@ static void launcher_report_all(const struct launched *run, uint32_t first,
 static bool launcher_run_files(struct launched *run, uint32_t first, uint32_t n)
 {
 	bool local = run->start.local == launcher.self;
+	uint32_t code;
 	int err = 0;
 
 	if (local && run->start.channel)
@@ -116,11 +119,11 @@ static bool launcher_run_files(struct launched *run, uint32_t first, uint32_t n)
 		    !launcher_fold_open(run, first, n))
 			err = ENOMEM;
 	}
-	if (!err && !launcher_pmi_open(run, first, n))
-		err = ENOMEM;
-	if (err)
-		launcher_report_all(run, first, n, run_code(RUN_NO_START, err));
-	return !err;
+	code = err ? run_code(RUN_NO_START, err) :
+		     launcher_pmi_open(run, first, n);
+	if (code)
+		launcher_report_all(run, first, n, code);
+	return !code;
 }
 
 /* The client's is its task's alone: who writes to it is to see when that closes it. */
@@ -129,6 +132,28 @@ static void launcher_lose_input(struct launched *run)
 	if (run->fd[0] >= 0)
 		close(run->fd[0]);
 	run->fd[0] = -1;
+}
+
+/* Start its tasks, unless they wait, or report them, if they cannot. */
+static void launcher_begin_tasks(struct launched *run)
+{
+	uint32_t first = run->start.rank[run->form.nth], n = run->tasks, code;
+
+	if (launcher_pmi_waits(run, &code) && !code && !run->killed)
+		return;
+	run->waits = false;
+	if (run->killed)
+		code = run_code(RUN_SIGNALED, run->killed);
+	if (code) {
+		launcher_report_all(run, first, n, code);
+		launcher_run_drop(run);
+		return;
+	}
+	for (uint32_t k = 0; k < n; k++)
+		launcher_start_task(run, k, first + k);
+	launcher_lose_input(run);
+	if (!run->tasks)
+		launcher_run_drop(run);
 }
 
 void launcher_begin(struct storm_in *in, uint8_t *msg)
@@ -176,9 +201,17 @@ void launcher_begin(struct storm_in *in, uint8_t *msg)
 		launcher_run_drop(run);
 		return;
 	}
-	for (uint32_t k = 0; k < n; k++)
-		launcher_start_task(run, k, first + k);
-	launcher_lose_input(run);
-	if (!run->tasks)
-		launcher_run_drop(run);
+	run->waits = true;
+	launcher_begin_tasks(run);
+}
+
+void launcher_begin_rest(void)
+{
+	struct launched *run = launcher.runs, *next;
+
+	for (; run; run = next) {
+		next = run->next;
+		if (run->waits)
+			launcher_begin_tasks(run);
+	}
 }

@@ -26,6 +26,8 @@ enum pmi_kind {
 	PMI_END,
 	/* likewise: `rank` has this text for the client's stderr */
 	PMI_SAY,
+	/* as END, but of the node, and of no rank */
+	PMI_FAULT,
 	PMI_KINDS
 };
 

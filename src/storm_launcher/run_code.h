@@ -23,8 +23,11 @@ enum run_cause {
 	RUN_INPUT_LOST, /* this errno: some of its input did not come */
 	RUN_NODE_LOST,	/* of GONE alone: the task's node */
 	RUN_PMI_LOST, /* this errno: its launcher lost the ranks of other nodes */
+	RUN_NO_PMIX, /* this errno: storm_pmix; ENOENT: it is not installed;
+		      * RUN_PMIX_ENDED with a signal, or 0: it has ended */
 	RUN_CAUSES
 };
+#define RUN_PMIX_ENDED 0x1000
 uint32_t run_code(enum run_cause cause, int value);
 /* False: it is none. */
 bool run_code_read(uint32_t code, enum run_cause *cause, int *value);

@@ -23,11 +23,18 @@ struct run_named {
 };
 
 struct run_names {
+	uint32_t left;
+	const char *why;
+	/* takes a name; false: it has said why not */
+	bool (*take)(struct run_names *r, const char *name);
+	/* of run_names_read() */
 	struct run_named *sorted;
-	uint32_t count, left;
+	uint32_t count;
 	struct storm_idset *out;
 	char (*unknown)[STORM_NAME_MAX + 1];
-	const char *why;
+	/* of run_names_each() */
+	bool (*one)(void *arg, const char *name);
+	void *arg;
 };
 
 static int run_named_order(const void *a, const void *b)
@@ -44,12 +51,17 @@ static bool run_names_fail(struct run_names *r, const char *why)
 
 static bool run_names_one(struct run_names *r, const char *name)
 {
-	struct run_named key = { .name = name }, *found;
-
 	if (!*name || strpbrk(name, "]/ ="))
 		return run_names_fail(r, "it is no list of names");
 	if (!r->left--)
 		return run_names_fail(r, "it has too many names");
+	return r->take(r, name);
+}
+
+static bool run_names_find(struct run_names *r, const char *name)
+{
+	struct run_named key = { .name = name }, *found;
+
 	found = bsearch(&key, r->sorted, r->count, sizeof(key),
 			run_named_order);
 	if (found && storm_idset_add(r->out, found->node, found->node))
@@ -140,6 +152,22 @@ static bool run_names_items(struct run_names *r, const char *list)
 	}
 }
 
+static bool run_names_give(struct run_names *r, const char *name)
+{
+	return r->one(r->arg, name);
+}
+
+bool run_names_each(const char *list, bool (*one)(void *arg, const char *name),
+		    void *arg)
+{
+	struct run_names r = { .left = NAMES_MAX,
+			       .take = run_names_give,
+			       .one = one,
+			       .arg = arg };
+
+	return run_names_items(&r, list);
+}
+
 bool run_names_read(const char *list, const struct storm_node *nodes,
 		    uint32_t count, struct storm_idset *out,
 		    char (*unknown)[STORM_NAME_MAX + 1], const char **why)
@@ -147,6 +175,7 @@ bool run_names_read(const char *list, const struct storm_node *nodes,
 	struct run_names r = { .sorted = calloc(count, sizeof(*r.sorted)),
 			       .count = count,
 			       .left = NAMES_MAX,
+			       .take = run_names_find,
 			       .out = out,
 			       .unknown = unknown };
 	bool good;

@@ -16,6 +16,11 @@ bool run_names_read(const char *list, const struct storm_node *nodes,
 		    uint32_t count, struct storm_idset *out,
 		    char (*unknown)[STORM_NAME_MAX + 1], const char **why);
 
+/* Give one() each name that a list has, in its order, until it says no.  False: it did, or
+ * that is no list of names. */
+bool run_names_each(const char *list, bool (*one)(void *arg, const char *name),
+		    void *arg);
+
 /* The list of a set of them, which the caller frees.  NULL: no memory. */
 char *run_names_text(const struct storm_node *nodes,
 		     const struct storm_idset *set);

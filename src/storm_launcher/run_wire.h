@@ -15,7 +15,7 @@
 #include "run_layout.h"
 
 /* Client, head and launchers must have the same. */
-#define RUN_VERSION 8
+#define RUN_VERSION 9
 #define RUN_LIMITS 16 /* resource limits, RLIMIT_CPU and on */
 #define RUN_REPORT 1  /* the kind of launchers' reports */
 #define RUN_LIFE 16   /* bytes that name a head's life */
@@ -28,6 +28,7 @@
 enum run_mpi {
 	RUN_MPI_NONE,
 	RUN_MPI_PMI1, /* pmi1.h */
+	RUN_MPI_PMIX, /* storm_pmix, by libpmix (px_wire.h) */
 	RUN_MPIS
 };
 

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,6 +71,21 @@ static void run_line_tasks(struct run_line *l, const struct storm_idset *ranks)
 		run_line_add(l, ",...");
 }
 
+static void run_line_pmix(struct run_line *l, int value)
+{
+	int sig = value - RUN_PMIX_ENDED;
+
+	if (value == ENOENT)
+		run_line_add(
+			l,
+			"--mpi=pmix is not installed there: it needs the package slurm-storm-pmix");
+	else if (sig < 0)
+		run_line_add(l, "cannot start storm_pmix: %s", strerror(value));
+	else
+		run_line_add(l, "storm_pmix has ended before they began: %s",
+			     sig ? strsignal(sig) : "it gave up");
+}
+
 static void run_line_cause(struct run_line *l, uint32_t code,
 			   const struct run_what *what)
 {
@@ -103,6 +119,8 @@ static void run_line_cause(struct run_line *l, uint32_t code,
 	else if (cause == RUN_PMI_LOST)
 		run_line_add(l, "PMI with other nodes is lost: %s",
 			     strerror(value));
+	else if (cause == RUN_NO_PMIX)
+		run_line_pmix(l, value);
 	else
 		run_line_add(l, "cannot start a task: %s", strerror(value));
 }

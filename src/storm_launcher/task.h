@@ -33,8 +33,9 @@ struct task_form {
 #define TASK_PID_DIGITS 11
 
 /* The environment of task number `local` here: the client's, but for what is said of
- * this node or of a step.  The caller frees it with free(), and not before it is used. */
-char **task_env(const struct task_form *f, uint32_t local);
+ * this node or of a step, and those of mpi, which may be NULL and ends with NULL.  The caller frees it with
+ * free(), and neither it nor mpi before it is used. */
+char **task_env(const struct task_form *f, uint32_t local, char *const *mpi);
 
 /* Its descriptors 0 to 2. */
 struct task_stdio {

@@ -165,20 +165,42 @@ static void task_vars_all(struct task_vars *v, const struct task_form *f,
 		task_var(v, "PMI_RANK=%u", first + local);
 		task_var(v, "PMI_SIZE=%u", s->tasks);
 	}
+	/* without them, and SLURM_STEP_ID, Open MPI 4.1 takes each rank for a program
+	 * of its own, or ends */
+	if (f->what->mpi == RUN_MPI_PMIX) {
+		const char *job = getenv("SLURM_JOB_ID");
+
+		task_var(v, "SLURM_JOBID=%s", job ? job : "");
+		task_var(v, "SLURM_NODELIST=%s", s->names);
+	}
 }
 
-char **task_env(const struct task_form *f, uint32_t local)
+/* Has the task this variable anyway, by task_vars_all()? */
+static bool task_has_own(const struct task_form *f, const char *variable)
+{
+	static const char *const pmix[] = { "SLURM_JOBID", "SLURM_NODELIST" };
+	static const char *const cpus[] = { "SLURM_CPUS_PER_TASK" };
+
+	return (f->start->cpus &&
+		task_name(variable, cpus, TASK_COUNT(cpus))) ||
+	       (f->what->mpi == RUN_MPI_PMIX &&
+		task_name(variable, pmix, TASK_COUNT(pmix)));
+}
+
+char **task_env(const struct task_form *f, uint32_t local, char *const *mpi)
 {
 	struct task_vars size = { 0 }, v = { 0 };
-	uint32_t given = 0;
+	uint32_t given = 0, more = 0;
 	bool slurm_gpus = false;
 	size_t pointers;
 
 	for (; f->what->env[given]; given++)
 		slurm_gpus |= !strncmp(f->what->env[given],
 				       "SLURM_GPUS_ON_NODE=", 19);
+	while (mpi && mpi[more])
+		more++;
 	task_vars_all(&size, f, local);
-	pointers = (size.count + TASK_COUNT(task_of_node) + given + 1) *
+	pointers = (size.count + TASK_COUNT(task_of_node) + given + more + 1) *
 		   sizeof(char *);
 	v.env = malloc(pointers + size.len);
 	if (!v.env)
@@ -194,9 +216,10 @@ char **task_env(const struct task_form *f, uint32_t local)
 	}
 	for (uint32_t k = 0; k < given; k++)
 		if (task_keeps(f->what->env[k], slurm_gpus) &&
-		    !(f->start->cpus &&
-		      !strncmp(f->what->env[k], "SLURM_CPUS_PER_TASK=", 20)))
+		    !task_has_own(f, f->what->env[k]))
 			v.env[v.count++] = f->what->env[k];
+	for (uint32_t k = 0; k < more; k++)
+		v.env[v.count++] = mpi[k];
 	v.env[v.count] = NULL;
 	return v.env;
 }

@@ -31,7 +31,8 @@ static const char usage[] =
 	"  -e, --error=FILE         likewise, standard error [as -o]\n"
 	"  -i, --input=all|N|none|FILE   input for all tasks, one, none; a file's [all]\n"
 	"      --open-mode=a|t      append to these files, or empty them first [t]\n"
-	"      --mpi=none|pmi1      tasks are ranks of MPI: pmi1 for MPICH [none]\n"
+	"      --mpi=none|pmi1|pmix tasks are ranks of MPI: pmi1 for MPICH, pmix for\n"
+	"                           Open MPI [none]\n"
 	"  -l, --label              begin each line with the number of its task\n"
 	"  -u, --unbuffered, --fold   not by lines; equal lines once: [0-3]: text\n"
 	"      --pty                one task has this terminal: all keys are its own\n"
@@ -145,6 +146,7 @@ static bool run_mpi(const char *value, enum run_mpi *mpi)
 	static const char *const names[] = {
 		[RUN_MPI_NONE] = "none",
 		[RUN_MPI_PMI1] = "pmi1",
+		[RUN_MPI_PMIX] = "pmix",
 	};
 
 	for (int k = 0; k < RUN_MPIS; k++)
@@ -152,7 +154,7 @@ static bool run_mpi(const char *value, enum run_mpi *mpi)
 			*mpi = (enum run_mpi) k;
 			return true;
 		}
-	run_say("--mpi=%s: storm run has none, and pmi1 for MPICH and its relatives",
+	run_say("--mpi=%s: storm run has none, pmi1 for MPICH and its relatives, and pmix for Open MPI",
 		value);
 	return false;
 }

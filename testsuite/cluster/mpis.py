@@ -72,3 +72,21 @@ def fortran(name, source, to):
         flags += [f"-L{path}" for path in done.stdout.split()]
     subprocess.run([compiler(name, "fort"), PROGRAMS / source, "-o", to, *flags],
                    check=True)
+
+
+def lacks_pmix():
+    """What is missing for programs of PMIx without MPI."""
+    if subprocess.run(["pkg-config", "--exists", "pmix"], check=False).returncode:
+        return "no libpmix; apt-get install libpmix-dev"
+    root = pathlib.Path(root_of(chosen()) or "/")
+    if not list(root.glob("usr/lib/*/libpmix.so.2")):
+        return f"no libpmix.so.2 in {root}"
+    return None
+
+
+def build_pmix(source, to):
+    """Compile a program of testsuite/programs for PMIx."""
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "pmix"], text=True,
+                           capture_output=True, check=True).stdout.split()
+    subprocess.run(["cc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror",
+                    PROGRAMS / source, "-o", to, *flags], check=True)

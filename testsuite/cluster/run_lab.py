@@ -42,7 +42,7 @@ def end_run(request, lab):
 
 def processes(lab, *names):
     """["node:name", ...] that run, of the user's."""
-    names = names or ("storm_launcher", "storm", "taskdo", "sleep")
+    names = names or ("storm_launcher", "storm_pmix", "storm", "taskdo", "sleep")
     return [f"{node}:{name}" for node in lab.names for name in names
             for _ in lab.lab.pids(node, name)]
 

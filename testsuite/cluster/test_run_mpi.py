@@ -91,8 +91,8 @@ echo code $?
 
 def test_mpi_refused(lab):
     out = batch(lab, "storm run true; storm run --mpi=pmi2 true; echo $?")
-    assert out == ["storm run: --mpi=pmi2: storm run has none, and pmi1 for MPICH and its "
-                   "relatives", "2"]
+    assert out == ["storm run: --mpi=pmi2: storm run has none, pmi1 for MPICH and its "
+                   "relatives, and pmix for Open MPI", "2"]
 
 
 #: A rank that says what no rank says; its argument chooses

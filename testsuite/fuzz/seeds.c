@@ -28,6 +28,7 @@
 #include "src/storm_each/pull_wire.h"
 #include "src/storm_launcher/call.h"
 #include "src/storm_launcher/pmi_wire.h"
+#include "src/storm_launcher/px_wire.h"
 #include "src/storm_launcher/run_list.h"
 #include "src/storm_launcher/run_wire.h"
 #include "world.h"
@@ -1818,6 +1819,39 @@ static void pmi(void)
 	end("pmi", "fenced");
 }
 
+/* Likewise. */
+static void px(void)
+{
+	char *first[] = { "PMIX_NAMESPACE=storm.x.1", "PMIX_RANK=0", NULL };
+	char *second[] = { "PMIX_NAMESPACE=storm.x.1", "PMIX_RANK=1", NULL };
+	char **env[] = { first, second };
+	struct storm_range all = { 0, 3 };
+
+	begin();
+	storm_put8(&o, 0);
+	px_msg_put(&o, &(struct px_msg) { .run = 3,
+					  .ranks = { &all, 1, 1 },
+					  .data = (const uint8_t *) "data",
+					  .len = 4 });
+	end("px", "fence");
+
+	begin();
+	storm_put8(&o, 1);
+	px_register_put(&o, &(struct px_register) {
+				    .run = 3,
+				    .space = "storm.x.1",
+				    .names = "n[1-2],m",
+				    .nodes = 3,
+				    .nth = 1,
+				    .rank = (uint32_t[]) { 0, 2, 3, 4 } });
+	end("px", "register");
+
+	begin();
+	storm_put8(&o, 2);
+	px_env_put(&o, 3, (char *const *const *) env, 2);
+	end("px", "env");
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -1833,6 +1867,7 @@ int main(int argc, char **argv)
 	runs();
 	each();
 	pmi();
+	px();
 	verbs();
 	idset();
 	nodelist();

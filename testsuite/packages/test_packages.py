@@ -9,8 +9,8 @@ import pytest
 
 from bare_hosts import ADDRESS, AGENT, GANG_CONF, NODES, until
 
-NAMES = ("slurm-storm-client", "slurm-storm-node", "slurm-storm-ctld", "libstorm0",
-         "libstorm-dev", "stormlab")
+NAMES = ("slurm-storm-client", "slurm-storm-node", "slurm-storm-ctld",
+         "slurm-storm-pmix", "libstorm0", "libstorm-dev", "stormlab")
 
 
 #: whose logs say how a program of ours ended
