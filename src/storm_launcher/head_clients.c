@@ -122,12 +122,25 @@ static void head_say_no_task(const struct user_run *run, uint32_t task,
 		 run->tasks);
 }
 
-/* Tasks of which input or output alone is wanted are there.  False, and why. */
+/* Tasks of which input or output alone is wanted are there, and each task has a
+ * program.  False, and why. */
 static bool head_tasks_named(const struct user_run *run,
 			     const struct run_what *w, char *why, size_t size)
 {
-	uint32_t task = w->input_rank;
+	uint32_t task = w->input_rank, missing;
 
+	if (w->programs.count &&
+	    run_programs_tasks(&w->programs) > run->tasks) {
+		head_say_no_task(run, run_programs_tasks(&w->programs) - 1, why,
+				 size);
+		return false;
+	}
+	if (w->programs.count &&
+	    !run_programs_cover(&w->programs, run->tasks, &missing)) {
+		snprintf(why, size, "%.100s: task %u has no program",
+			 w->argv[0], missing);
+		return false;
+	}
 	if (w->pty && (run->tasks > 1 || w->input != RUN_INPUT_ALL)) {
 		snprintf(why, size, "--pty is for one task, the run has %u",
 			 run->tasks);

@@ -50,6 +50,17 @@ static bool launcher_fds(struct launched *run, struct local_task *t,
 	return true;
 }
 
+/* What the rank executes; *own is to be freed.  NULL: no memory. */
+static char *const *launcher_argv(const struct run_what *w, uint32_t rank,
+				  char ***own)
+{
+	*own = NULL;
+	if (!w->programs.count)
+		return w->argv;
+	*own = run_programs_argv(&w->programs, rank);
+	return *own;
+}
+
 static void launcher_start_task(struct launched *run, uint32_t local,
 				uint32_t rank)
 {
@@ -58,7 +69,8 @@ static void launcher_start_task(struct launched *run, uint32_t local,
 	uint32_t code = run_code(RUN_NO_START, ENOMEM);
 	struct task_stdio io = { .fd = { -1, -1, -1 } };
 	int theirs[4] = { -1, -1, -1, -1 };
-	char **env = NULL, **mpi = NULL;
+	char **env = NULL, **mpi = NULL, **own = NULL;
+	char *const *argv = launcher_argv(&run->what, rank, &own);
 
 	if (t) {
 		t->run = run;
@@ -66,12 +78,12 @@ static void launcher_start_task(struct launched *run, uint32_t local,
 		t->input = t->pipe[0] = t->pipe[1] = -1;
 		for (int k = 0; run->what.label && k < 2; k++)
 			run_lines_label(&t->lines[k], rank, run->start.tasks);
-		if (task_paths(&run->form, local, &io) &&
+		if (argv && task_paths(&run->form, local, &io) &&
 		    launcher_pmi_env(run, local, &mpi))
 			env = task_env(&run->form, local, mpi);
 	}
 	if (env && launcher_fds(run, t, &io, &theirs))
-		t->pid = task_start(&run->form, env, &io, &code);
+		t->pid = task_start(&run->form, argv, env, &io, &code);
 	else if (env)
 		code = run_code(RUN_NO_START, errno);
 	for (int k = 0; k < 4; k++)
@@ -79,6 +91,7 @@ static void launcher_start_task(struct launched *run, uint32_t local,
 			close(theirs[k]);
 	free(env);
 	free(mpi);
+	free(own);
 	task_paths_free(&io);
 	if (t && t->pid) {
 		t->next = launcher.tasks;

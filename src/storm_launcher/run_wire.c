@@ -35,8 +35,8 @@ size_t run_what_len(const struct run_what *w)
 
 	for (int k = 0; k < 3; k++)
 		n += 4 + strlen(w->stream[k]) + 1;
-	return n + 9 + RUN_WINDOW_LEN + 1 + 4 + run_list_len(w->argv) +
-	       run_list_len(w->env);
+	return n + 9 + RUN_WINDOW_LEN + 1 + 4 + run_programs_len(&w->programs) +
+	       run_list_len(w->argv) + run_list_len(w->env);
 }
 
 void run_what_put(struct storm_out *o, const struct run_what *w)
@@ -59,6 +59,7 @@ void run_what_put(struct storm_out *o, const struct run_what *w)
 	storm_put8(o, (uint8_t) w->mpi);
 	storm_put8(o, (uint8_t) w->input);
 	storm_put32(o, w->input_rank);
+	run_programs_put(o, &w->programs);
 	run_put_list(o, w->argv);
 	run_put_list(o, w->env);
 }
@@ -84,6 +85,7 @@ bool run_what_get(struct storm_in *i, struct run_what *w)
 	w->mpi = (enum run_mpi) storm_get8(i);
 	w->input = (enum run_input) storm_get8(i);
 	w->input_rank = storm_get32(i);
+	run_programs_get(i, &w->programs);
 	w->argv = run_get_list(i);
 	w->env = run_get_list(i);
 	if (storm_in_done(i) && w->argv[0] && w->input < RUN_INPUTS &&
@@ -95,6 +97,7 @@ bool run_what_get(struct storm_in *i, struct run_what *w)
 
 void run_what_free(struct run_what *w)
 {
+	run_programs_free(&w->programs);
 	free(w->argv);
 	free(w->env);
 	w->argv = w->env = NULL;

@@ -13,9 +13,10 @@
 #include "run_code.h"
 #include "run_frame.h"
 #include "run_layout.h"
+#include "run_programs.h"
 
 /* Client, head and launchers must have the same. */
-#define RUN_VERSION 9
+#define RUN_VERSION 10
 #define RUN_LIMITS 16 /* resource limits, RLIMIT_CPU and on */
 #define RUN_REPORT 1  /* the kind of launchers' reports */
 #define RUN_LIFE 16   /* bytes that name a head's life */
@@ -47,7 +48,7 @@ struct run_window {
 };
 
 /* What to execute, and as whom it feels.  The strings are the buffer's that it was
- * read from; argv and env are freed by run_what_free(). */
+ * read from; programs, argv and env are freed by run_what_free(). */
 struct run_what {
 	uint32_t umask;
 	uint64_t limit[RUN_LIMITS]; /* soft ones */
@@ -66,7 +67,9 @@ struct run_what {
 	enum run_mpi mpi;
 	enum run_input input;
 	uint32_t input_rank; /* of RUN_INPUT_ONE */
-	char **argv, **env;  /* end with NULL */
+	/* those of --multi-prog, whose file is then the first of argv */
+	struct run_programs programs;
+	char **argv, **env; /* end with NULL */
 };
 
 size_t run_what_len(const struct run_what *w);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "run_wire.h"
@@ -87,7 +88,7 @@ static void run_line_pmix(struct run_line *l, int value)
 }
 
 static void run_line_cause(struct run_line *l, uint32_t code,
-			   const struct run_what *what)
+			   const struct run_what *what, const char *program)
 {
 	static const char *const stream[] = { "stdin", "stdout", "stderr" };
 
@@ -102,7 +103,7 @@ static void run_line_cause(struct run_line *l, uint32_t code,
 		run_line_add(l, "%s%s", strsignal(value & 0x7f),
 			     value & 0x80 ? " (core dumped)" : "");
 	else if (cause == RUN_NOT_STARTED)
-		run_line_add(l, "cannot execute %s: %s", what->argv[0],
+		run_line_add(l, "cannot execute %s: %s", program,
 			     strerror(value));
 	else if (cause == RUN_NO_CWD)
 		run_line_add(l, "cannot change to directory %s: %s", what->cwd,
@@ -125,22 +126,63 @@ static void run_line_cause(struct run_line *l, uint32_t code,
 		run_line_add(l, "cannot start a task: %s", strerror(value));
 }
 
+/* Ends of tasks are told to say(). */
+struct run_told {
+	const struct user_run *run;
+	const struct run_what *what;
+	const char *(*name)(void *arg, uint32_t node);
+	void (*say)(void *arg, const char *line);
+	void *arg;
+};
+
+static void run_tell_end(const struct run_told *to, uint32_t code,
+			 const struct storm_idset *ranks, const char *program)
+{
+	struct run_line l = { .len = 0 };
+
+	run_line_add(&l, "error: ");
+	run_line_nodes(&l, to->run, ranks, to->name, to->arg);
+	run_line_add(&l, ": ");
+	run_line_tasks(&l, ranks);
+	run_line_add(&l, ": ");
+	run_line_cause(&l, code, to->what, program);
+	to->say(to->arg, l.text);
+}
+
+/* Tasks that could not execute their programs, by these. */
+static void run_tell_programs(const struct run_told *to,
+			      const struct run_ended *e)
+{
+	const struct run_programs *p = &to->what->programs;
+	struct storm_idset *sets = run_programs_split(p, &e->tasks);
+
+	for (uint32_t k = 0; sets && k < p->count; k++) {
+		if (sets[k].count)
+			run_tell_end(to, e->code, &sets[k], p->list[k].argv[0]);
+		storm_idset_clear(&sets[k]);
+	}
+	if (!sets)
+		run_tell_end(to, e->code, &e->tasks, to->what->argv[0]);
+	free(sets);
+}
+
 void run_tell(const struct user_run *run, const struct run_what *what,
 	      const char *(*name)(void *arg, uint32_t node),
 	      void (*say)(void *arg, const char *line), void *arg)
 {
+	const struct run_told to = { run, what, name, say, arg };
+
 	for (const struct run_ended *e = run->ended; e; e = e->next) {
-		struct run_line l = { .len = 0 };
+		enum run_cause cause;
+		int value;
 
 		if (!e->code)
 			continue;
-		run_line_add(&l, "error: ");
-		run_line_nodes(&l, run, &e->tasks, name, arg);
-		run_line_add(&l, ": ");
-		run_line_tasks(&l, &e->tasks);
-		run_line_add(&l, ": ");
-		run_line_cause(&l, e->code, what);
-		say(arg, l.text);
+		if (run_code_read(e->code, &cause, &value) &&
+		    cause == RUN_NOT_STARTED)
+			run_tell_programs(&to, e);
+		else
+			run_tell_end(&to, e->code, &e->tasks, "");
 	}
 }
 

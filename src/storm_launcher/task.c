@@ -102,6 +102,7 @@ void task_paths_free(struct task_stdio *s)
 /* The child and its launcher share it: what went wrong. */
 struct task_child {
 	const struct run_what *what;
+	char *const *argv;
 	char **env;
 	const struct task_stdio *io;
 	pid_t launcher;
@@ -244,7 +245,7 @@ static int task_child_main(void *arg)
 		task_open(c, k);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	errno = task_exec(c->what->argv, c->env);
+	errno = task_exec(c->argv, c->env);
 	task_fail(c, RUN_NOT_STARTED);
 }
 
@@ -275,12 +276,13 @@ static void task_oom_score(const char *score)
 		storm_log(STORM_LOG_WARN, "oom_score_adj: %s", strerror(errno));
 }
 
-pid_t task_start(const struct task_form *f, char **env,
+pid_t task_start(const struct task_form *f, char *const *argv, char **env,
 		 const struct task_stdio *io, uint32_t *code)
 {
 	static char *stack; /* the launcher waits until it is free again */
 	struct task_child c = {
 		.what = f->what,
+		.argv = argv,
 		.env = env,
 		.io = io,
 		.launcher = getpid(),

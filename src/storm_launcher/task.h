@@ -56,8 +56,9 @@ void task_paths_free(struct task_stdio *s);
 
 /* Once, before others of this user lose the right to look into this process. */
 void task_prepare(void);
-/* Start it.  env is task_env()'s, and changed.  The pid; or 0, and *code says why. */
-pid_t task_start(const struct task_form *f, char **env,
+/* Start it, as argv.  env is task_env()'s, and changed.  The pid; or 0, and *code says
+ * why. */
+pid_t task_start(const struct task_form *f, char *const *argv, char **env,
 		 const struct task_stdio *io, uint32_t *code);
 
 #endif

@@ -35,7 +35,7 @@ static const char usage[] =
 	"                           Open MPI [none]\n"
 	"  -l, --label              begin each line with the number of its task\n"
 	"  -u, --unbuffered, --fold   not by lines; equal lines once: [0-3]: text\n"
-	"      --pty                one task has this terminal: all keys are its own\n"
+	"      --pty, --multi-prog  one task has this terminal; PROGRAM is a file of them\n"
 	"      --start, --stop      start launchers that stay; end them and their runs\n"
 	"  -Q, --quiet; -V, --version, -h, --help   errors alone; version, or this summary\n"
 	"\n"
@@ -161,7 +161,7 @@ static bool run_mpi(const char *value, enum run_mpi *mpi)
 
 /* -------------------------------------------------------------------- options --- */
 
-enum { START = 256, STOP, OPEN_MODE, FOLD, PTY, MPI, NOT_YET };
+enum { START = 256, STOP, OPEN_MODE, FOLD, PTY, MPI, MULTI, NOT_YET };
 
 static const struct option run_options_known[] = {
 	{ "nodes", required_argument, NULL, 'N' },
@@ -179,6 +179,7 @@ static const struct option run_options_known[] = {
 	{ "input", required_argument, NULL, 'i' },
 	{ "open-mode", required_argument, NULL, OPEN_MODE },
 	{ "mpi", required_argument, NULL, MPI },
+	{ "multi-prog", no_argument, NULL, MULTI },
 	{ "label", no_argument, NULL, 'l' },
 	{ "fold", no_argument, NULL, FOLD },
 	{ "unbuffered", no_argument, NULL, 'u' },
@@ -191,7 +192,6 @@ static const struct option run_options_known[] = {
 	/* srun's, that are missed most */
 	{ "cpu-bind", optional_argument, NULL, NOT_YET },
 	{ "gpus-per-task", optional_argument, NULL, NOT_YET },
-	{ "multi-prog", no_argument, NULL, NOT_YET },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -258,6 +258,9 @@ static bool run_set(int option, const char *value, struct run_options *o)
 		return run_open_mode(value, &o->append);
 	case MPI:
 		return run_mpi(value, &o->mpi);
+	case MULTI:
+		o->multi = true;
+		return true;
 	case 'l':
 		o->label = !value || strcmp(value, "0") != 0;
 		return true;
@@ -294,8 +297,8 @@ static bool run_set_by_variables(struct run_options *o)
 	return true;
 }
 
-/* As srun, which warns: each node of a run has a task. */
-static void run_fit_nodes(struct run_ask *ask)
+/* As srun, which warns. */
+void run_fit_nodes(struct run_ask *ask)
 {
 	if (!ask->tasks || ask->nodes <= ask->tasks)
 		return;

@@ -22,10 +22,14 @@ struct run_options {
 	const char *stream[3];
 	bool label, fold, unbuffered, append, pty;
 	enum run_mpi mpi;
+	bool multi;  /* the program is a file that names one for each task */
 	char **argv; /* the program and its arguments; ends with NULL */
 };
 
 /* RUN_GOES_ON, or the exit status: it was said why. */
 int run_parse(int argc, char **argv, struct run_options *o);
+
+/* Each node of a run has a task: with fewer tasks it has fewer nodes, and it is said. */
+void run_fit_nodes(struct run_ask *ask);
 
 #endif

@@ -21,6 +21,7 @@
 #include "run_begin.h"
 #include "run_connect.h"
 #include "run_input.h"
+#include "run_multi_file.h"
 #include "run_options.h"
 #include "run_pty.h"
 #include "run_request.h"
@@ -35,10 +36,12 @@
 
 /* Send what is to be executed, and where its output goes.  0, or the exit
  * status. */
-static int run_send(int sock, const struct run_options *asked)
+static int run_send(int sock, const struct run_options *asked,
+		    const struct run_programs *programs)
 {
 	static char cwd[PATH_MAX];
 	struct run_what what = { .argv = asked->argv,
+				 .programs = *programs, /* stay the caller's */
 				 .cwd = cwd,
 				 .mpi = asked->mpi };
 	const int fd[RUN_SOCK_FDS] = { run_stdio_fd(0), run_stdio_fd(1),
@@ -353,9 +356,14 @@ static void run_wait_for_next(int sock)
 	run_wait_for_end(sock);
 }
 
-static int run_tasks(const struct run_job *j, const struct run_options *o)
+static int run_tasks(const struct run_job *j, struct run_options *o)
 {
+	struct run_programs programs = { 0 };
+
 	run_asked = o;
+	if (o->multi && !run_multi_file(o->argv, &o->ask, &programs))
+		return RUN_FAILED;
+	run_fit_nodes(&o->ask);
 	if (!run_stdio_open(o))
 		return RUN_FAILED;
 	for (;;) {
@@ -364,7 +372,7 @@ static int run_tasks(const struct run_job *j, const struct run_options *o)
 		if (sock < 0)
 			return RUN_FAILED;
 		/* a head that stands may let it wait here */
-		rc = run_send(sock, o);
+		rc = run_send(sock, o, &programs);
 		run_catch();
 		if (!rc)
 			rc = run_wait(sock);

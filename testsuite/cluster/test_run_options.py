@@ -216,6 +216,90 @@ cd storm; storm run -N4 -n4 -i in.%t cat >../cats
         "storm run: task 2 is named, the run has 2 tasks\n1\n"
 
 
+def test_multi_prog(lab):
+    """A file of programs: tasks execute what srun has them execute."""
+    cases = run_both(lab, r"""
+cat >ranks <<'EOF'
+####################
+# from srun(1)
+#
+4-6       sh -c 'echo host $SLURM_PROCID'
+1,7       echo  task:%t
+
+0,2-3     echo  offset:%o
+EOF
+cat >words <<'EOF'
+2,0 printf '%s,' %t-%o '%t  %o' a\ b \'c d\' \%d 'e'f'g'
+  1 printf '%s,' on\
+e
+# printf \
+* ignored
+3 printf '%s,' a  \
+b
+EOF
+cat >rest <<'EOF'
+1-2 sh -c 'exit 3'
+* sh -c 'echo rest $0 $1' %t %o
+EOF
+both -n8 --multi-prog ranks
+both -n8 -l --multi-prog ranks more '%t  x' ''
+both --multi-prog ranks
+both -n4 -l --multi-prog words
+both -N2 -n4 -l --multi-prog rest
+both -N4 --multi-prog rest
+SLURM_KILL_BAD_EXIT=0 both -n4 --multi-prog rest
+both -n1 --multi-prog rest
+""")
+    for case in cases:
+        for k in (0, 1):
+            srun, storm = (sorted(case[by][k].splitlines()) for by in ("srun", "storm"))
+            assert srun == storm or k and srun[0] == storm[0], case
+            assert ends(case["srun"][1]) == ends(case["storm"][1]), case
+    assert "offset:2\n" in cases[0]["storm"][0] and cases[1]["storm"][0].count("%t  x") == 5
+    assert cases[4]["storm"][1].split()[-1] == "3" and len(cases) == 8
+
+
+def test_multi_prog_files(lab):
+    """Such a run has input, output by patterns, and one task whose output is shown. Each
+    program that cannot be executed is named, and what is wrong in a file, with its line."""
+    out = batch(lab, r"""
+printf '%s\n' "0 cat" "1-3 sh -c 'read x; echo \$SLURM_PROCID \$x'" >all
+echo given | storm run -n4 -i all -o out.%t --multi-prog all; cat out.?
+echo given | storm run -n4 -i 0 -o 0 --multi-prog all
+storm run -n4 --multi-prog <(echo '* echo pipe') | sort -u
+printf '%s\n' '0-1 /nowhere/a' '2 true' '3 /nowhere/b' >none
+storm run -N2 -n4 --multi-prog none 2>&1 | sed 's/.*: tasks* /tasks /' | sort
+cd /; storm run -N4 -D /tmp --multi-prog "$OLDPWD/all" </dev/null | wc -l; cd -
+wrong() { printf '%s\n' "$@" >file; storm run $n --multi-prog file; echo $?; }
+n=-n4
+wrong '# x' '' '0 true' '3'
+wrong '0-3 true' '2 true'
+wrong '0-4 true'
+wrong '0-2 true'
+wrong
+wrong '* true' '0 true'
+n=; wrong '0,5 true'
+storm run --multi-prog nowhere; echo $?
+n=; wrong '0-30 true' '* true'
+wrong '0-1 true'
+""")
+    assert out[:6] == ["given", "1 given", "2 given", "3 given", "given", "pipe"], out
+    assert out[6:8] == ["tasks 0-1: cannot execute /nowhere/a: No such file or directory",
+                        "tasks 3: cannot execute /nowhere/b: No such file or directory"]
+    assert out[8] == "3"
+    assert out[10:] == [x for line in (
+        "file: line 4: task 3 has no program",
+        "file: line 2: task 2 has a program already, by line 1",
+        "file: line 1: task 4 is named, the run has 4 tasks",
+        "file: task 3 has no program",
+        "file: it names no program",
+        "file: line 2: * of line 1 is to be the last one",
+        "file: task 1 has no program",
+        "--multi-prog: nowhere: No such file or directory",
+        "31 tasks on 4 nodes are asked for, the job has 8 CPUs on 4 nodes")
+        for x in (f"storm run: {line}", "1")] + ["0"]
+
+
 def test_time(lab):
     """-t counts seconds, where srun counts minutes; the words are those of slurmstepd."""
     out = batch(lab, """
@@ -258,8 +342,7 @@ storm run -n1 -c3 true; echo $?
              "--mpi=pmix: storm run has none, and pmi1 for MPICH and its relatives"),
             (["--cpu-bind", "cores"], "--cpu-bind: storm run does not have it yet; srun has"),
             (["--gpus-per-task=1"],
-             "--gpus-per-task: storm run does not have it yet; srun has"),
-            (["--multi-prog"], "--multi-prog: storm run does not have it yet; srun has")):
+             "--gpus-per-task: storm run does not have it yet; srun has")):
         done = lab.run(["storm", "run", *argv, "true"])
         assert (done.code, done.err) == (2, f"storm run: {text}\n")
     shown = lab.run(["storm", "run", "--help"]).out.splitlines()

@@ -48,6 +48,8 @@ both -N3 -x n2 --ntasks-per-node=2 sh -c "$shown"
 both -n1 -w n4 -D sub -l sh -c "$shown"
 both -N4 -n4 -K0 sh -c 'exit $SLURM_PROCID'
 both -N2 -n2 sh -c '[ $SLURM_PROCID = 1 ] || exit 7; kill -TERM $$'
+printf '%s\\n' '1,0 echo %t %o' "* sh -c 'echo rest $SLURM_NTASKS'" >file
+both -N4 -n6 --multi-prog file x
 by -n4 -c2 -o out.%t --mem=0 --cpu-bind=none sh -c "$shown" 2>bind; ls out.?
 by -N1 -n1 sh -c 'echo step $SLURM_STEP_ID $STORM_RUN'
 squeue -h -s -j $SLURM_JOB_ID -o %i | grep -c '\\.[0-9]'
@@ -58,7 +60,7 @@ squeue -h -s -j $SLURM_JOB_ID -o %i | grep -c '\\.[0-9]'
 
     def got(what):
         return (one.dir / what).read_text()
-    for n in range(1, 7):
+    for n in range(1, 8):
         assert sorted(got(f"{n}.by").splitlines()) == \
             sorted(got(f"{n}.stock").splitlines())
         assert got(f"{n}.by.code") == got(f"{n}.stock.code")

@@ -1648,7 +1648,12 @@ static void runs(void)
 		.argv = (char *[]) { "true", "", NULL },
 		.env = (char *[]) { "PATH=/bin", NULL },
 	};
+	struct run_what several = what;
 	struct storm_range past[] = { { 0, 6 }, { 9, 9 } }, at[] = { { 0, 2 } };
+	struct run_program programs[] = {
+		{ past, 2, (char *[]) { "a", "%t%o%%", NULL }, 0 },
+		{ NULL, 0, (char *[]) { "b", NULL }, 0 },
+	};
 	uint8_t head[RUN_FRAME_HEADER];
 	uint32_t cpus[] = { 2, 1 };
 	struct storm_node nodes[] = { { .name = "n1" }, { .name = "n2" } };
@@ -1659,6 +1664,13 @@ static void runs(void)
 					    "n[1-2]", "n9" });
 	run_what_put(&o, &what);
 	end("run_wire", "ask");
+
+	several.programs = (struct run_programs) { programs, 2, NULL };
+	begin();
+	storm_put8(&o, 0);
+	run_ask_put(&o, &(struct run_ask) { .with = "", .without = "" });
+	run_what_put(&o, &several);
+	end("run_wire", "programs");
 
 	begin();
 	storm_put8(&o, 1);
@@ -1776,6 +1788,23 @@ static void each(void)
 	each_log(4, 5, "log");
 }
 
+/* The first byte is the number of tasks. */
+static void multi(void)
+{
+	static const char text[] =
+		"# of srun(1)\n4-6 hostname\n1,7 echo task:%t\n\n"
+		"0,2-3 sh -c 'echo \\\n%t' \\%off%o \\\n end\\ \\'\n* true\n";
+
+	begin();
+	storm_put8(&o, 9);
+	storm_put(&o, text, sizeof(text) - 1);
+	end("multi", "file");
+	begin();
+	storm_put8(&o, 0);
+	storm_put(&o, "0-4294967294 a\n4-0 b", 20);
+	end("multi", "bad");
+}
+
 /* The first byte says which, see fuzz_pmi.c; in lines the first one of each whose it is. */
 static void pmi(void)
 {
@@ -1866,6 +1895,7 @@ int main(int argc, char **argv)
 	calls();
 	runs();
 	each();
+	multi();
 	pmi();
 	px();
 	verbs();

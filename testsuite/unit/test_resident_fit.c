@@ -38,36 +38,20 @@ static const char *by_variable(const char *name, const char *value)
 START_TEST(test_options)
 {
 	static const char *const words[] = {
-		"chdir",
-		"cpus-per-task",
-		"error",
-		"exclude",
-		"exact",
-		"input",
-		"job-name",
-		"kill-on-bad-exit",
-		"label",
-		"nodelist",
-		"nodes",
-		"ntasks",
-		"wait",
-		"no-kill",
-		"ntasks-per-node",
-		"overlap",
-		"open-mode",
-		"time",
-		"output",
-		"quiet",
-		"unbuffered",
-		"verbose",
+		"chdir",   "cpus-per-task", "error",	"exclude",
+		"exact",   "input",	    "job-name", "kill-on-bad-exit",
+		"label",   "multi-prog",    "nodelist", "nodes",
+		"ntasks",  "wait",	    "no-kill",	"ntasks-per-node",
+		"overlap", "open-mode",	    "time",	"output",
+		"quiet",   "unbuffered",    "verbose",
 	};
 	/* of the launchers' step, or of a step of Slurm's alone */
 	static const char *const others[] = {
 		"bcast",       "container",   "dependency", "epilog",
 		"gpus",	       "gres",	      "het-group",  "immediate",
-		"licenses",    "mem-per-cpu", "multi-prog", "overcommit",
-		"profile",     "prolog",      "pty",	    "relative",
-		"task-epilog", "task-prolog", "x11",	    "a-new-one",
+		"licenses",    "mem-per-cpu", "overcommit", "profile",
+		"prolog",      "pty",	      "relative",   "task-epilog",
+		"task-prolog", "x11",	      "a-new-one",
 	};
 	char want[60];
 
@@ -225,6 +209,14 @@ START_TEST(test_words)
 		words_of(&s),
 		"srun|run|-t|0|--kill-on-bad-exit=0|--no-kill=off|-W|0|--mpi|pmi1|"
 		"--pty|-Q|--|prog|-n|a b");
+	s = (struct resident_step) { .job = "7",
+				     .multi = true,
+				     .argv = program };
+	/* srun has put the file's text behind its name */
+	ck_assert_str_eq(
+		words_of(&s),
+		"srun|run|-t|0|--kill-on-bad-exit=0|--no-kill=off|-W|0|--multi-prog|--|"
+		"prog|a b");
 }
 END_TEST
 

@@ -106,6 +106,7 @@ static const struct {
 	{ "input", resident_is_any },
 	{ "kill-on-bad-exit", resident_is_any },
 	{ "label", resident_is_labelled },
+	{ "multi-prog", resident_is_any },
 	{ "no-kill", resident_is_any },
 	{ "nodelist", resident_is_any },
 	{ "nodes", resident_is_any },
@@ -265,6 +266,8 @@ static void resident_add_options(struct resident_words *w,
 		resident_add(w, "-u");
 	if (s->quiet)
 		resident_add(w, "-Q");
+	if (s->multi)
+		resident_add(w, "--multi-prog");
 }
 
 bool resident_words_init(struct resident_words *w,
@@ -284,8 +287,10 @@ bool resident_words_init(struct resident_words *w,
 	resident_add(w, "run");
 	resident_add_options(w, s);
 	resident_add(w, "--");
+	/* storm run reads the file itself */
 	for (size_t k = 0; k < own; k++)
-		resident_add(w, s->argv[k]);
+		if (!s->multi || k != 1)
+			resident_add(w, s->argv[k]);
 	return true;
 }
 

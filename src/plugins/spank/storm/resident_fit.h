@@ -32,9 +32,12 @@ struct resident_step {
 	const char *stream[3];
 	bool label, append, unbuffered, quiet;
 	bool pty, terminal; /* --pty; and stdin is one */
-	bool stays;	    /* when a node is lost */
-	uint32_t minutes;   /* its limit; 0: none */
-	bool kill;	    /* when a task fails */
+	/* argv[0] is a file that has a program for each task, and argv[1] all of its
+	 * text */
+	bool multi;
+	bool stays;	   /* when a node is lost */
+	uint32_t minutes;  /* its limit; 0: none */
+	bool kill;	   /* when a task fails */
 	uint32_t wait;	   /* seconds after its first task's end; 0: for ever */
 	char *const *argv; /* the program and its arguments; ends with NULL */
 };

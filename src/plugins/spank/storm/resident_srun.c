@@ -242,6 +242,7 @@ static void resident_take(struct resident_step *s, const slurm_opt_t *opt)
 	s->quiet = opt->quiet > 0;
 	s->pty = srun->pty;
 	s->terminal = isatty(STDIN_FILENO);
+	s->multi = srun->multi_prog;
 	s->append = opt->open_mode == OPEN_MODE_APPEND;
 	s->stays = opt->no_kill;
 	s->minutes = resident_number(opt->time_limit, 0);
