@@ -52,6 +52,17 @@ def helpers(lab, node):
     return lab.lab.pids(node, "storm_pmix")
 
 
+def test_resident(lab, openmpi):
+    """srun --resident passes the type on; no step is made."""
+    out = batch(lab, f"""
+unset STORM_TIMELINE
+storm run true
+srun --launch=storm --resident --mpi=pmix -N2 -n4 {openmpi} | sort; echo end $?
+squeue -h -s -j $SLURM_JOB_ID -o %i | grep -c '\\.[0-9]'
+""")
+    assert out == [*sorted(ring(4)), "end 0", "1"], out
+
+
 def hellos(ranks):
     return [f"rank {k} of {ranks} next {1000 + (k + 1) % ranks}" for k in range(ranks)]
 

@@ -147,6 +147,10 @@ START_TEST(test_states)
 	ck_assert_str_eq(lacks(&s, NULL, NULL, false), "");
 	s.mpi = "pmi1";
 	ck_assert_str_eq(lacks(&s, NULL, NULL, false), "");
+	s.mpi = "pmix_v4";
+	ck_assert_str_eq(lacks(&s, NULL, NULL, false), "MPI");
+	s.pmix = true;
+	ck_assert_str_eq(lacks(&s, NULL, NULL, false), "");
 	s.mpi = "pmi2";
 	ck_assert_str_eq(lacks(&s, NULL, NULL, false), "MPI");
 }
@@ -204,10 +208,11 @@ START_TEST(test_words)
 		words_of(&s),
 		"srun|run|-t|0|--kill-on-bad-exit=0|--no-kill=off|-W|0|--mpi|pmi1|"
 		"-u|-Q|--|prog|-n|a b");
+	s.mpi = "pmix_v4";
 	s.pty = true;
 	ck_assert_str_eq(
 		words_of(&s),
-		"srun|run|-t|0|--kill-on-bad-exit=0|--no-kill=off|-W|0|--mpi|pmi1|"
+		"srun|run|-t|0|--kill-on-bad-exit=0|--no-kill=off|-W|0|--mpi|pmix|"
 		"--pty|-Q|--|prog|-n|a b");
 	s = (struct resident_step) { .job = "7",
 				     .multi = true,

@@ -166,10 +166,18 @@ static bool resident_serves(const struct resident_step *s,
 	return false;
 }
 
-/* None, or one that storm run has, too. */
-static bool resident_has_mpi(const char *type)
+/* Slurm has several versions of this type. */
+static bool resident_is_pmix(const char *type)
 {
-	return !type || !strcmp(type, "none") || !strcmp(type, "pmi1");
+	return type && !strncmp(type, "pmix", 4);
+}
+
+/* None, or one that storm run has, too. */
+static bool resident_has_mpi(const struct resident_step *s)
+{
+	if (resident_is_pmix(s->mpi))
+		return s->pmix;
+	return !s->mpi || !strcmp(s->mpi, "none") || !strcmp(s->mpi, "pmi1");
 }
 
 /* What wants a step, or NULL. */
@@ -181,7 +189,7 @@ static const char *resident_wants(const struct resident_step *s)
 		return s->bars;
 	if (s->most && s->least != s->most)
 		return "a range of nodes";
-	if (!resident_has_mpi(s->mpi))
+	if (!resident_has_mpi(s))
 		return "MPI";
 	return NULL;
 }
@@ -259,7 +267,8 @@ static void resident_add_options(struct resident_words *w,
 		resident_add(w, "--open-mode=a");
 	if (s->label)
 		resident_add(w, "-l");
-	resident_add_two(w, "--mpi", s->mpi);
+	resident_add_two(w, "--mpi",
+			 resident_is_pmix(s->mpi) ? "pmix" : s->mpi);
 	if (s->pty) /* which is unbuffered by itself, for srun, too */
 		resident_add(w, "--pty");
 	else if (s->unbuffered)

@@ -25,6 +25,7 @@ struct resident_step {
 	const char *
 		bars; /* what of the site, or of srun's process, wants a step; NULL */
 	const char *mpi;	    /* the type of MPI that it gets */
+	bool pmix;		    /* launchers have what serves it */
 	uint32_t least, most;	    /* nodes; 0: not said */
 	uint32_t tasks, cpus;	    /* 0: not said; CPUs of each task */
 	const char *with, *without; /* nodes */

@@ -222,6 +222,7 @@ static void resident_take(struct resident_step *s, const slurm_opt_t *opt)
 
 	s->job = getenv("SLURM_JOB_ID");
 	s->mpi = srun->mpi_type ? srun->mpi_type : slurm_conf.mpi_default;
+	s->pmix = !access(STORM_PMIX_PATH, X_OK);
 	if (opt->nodes_set) {
 		s->least = (uint32_t) opt->min_nodes;
 		s->most = (uint32_t) opt->max_nodes;
