@@ -61,7 +61,9 @@ MEMORY = """
 watch() {{
   for p in /proc/[0-9]*; do
     case $(cat $p/comm 2>err.watch) in storm_each|storm_launcher)
-      echo "memory $(grep VmHWM $p/status | tr -dc 0-9) $(tr '\\0' ' ' <$p/cmdline)"
+      # one that has just ended has neither
+      most=$(grep VmHWM $p/status | tr -dc 0-9); line=$(tr '\\0' ' ' <$p/cmdline)
+      [ -z "$most" ] || [ -z "$line" ] || echo "memory $most $line"
     esac
   done
 }}
