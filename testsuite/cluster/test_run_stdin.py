@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """storm run: input of tasks, and clients that talk with each task by itself."""
+import json
 import os
+import shlex
 import signal
 
 import pytest
@@ -108,6 +110,26 @@ print("code", os.waitpid(pid, 0)[1])'
 """)
     assert len(out) == 17 + 5 + 1 and set(out[:17]) == {out[0]}, out
     assert [line.strip() for line in out[17:]] == [*5 * ["typed"], "code 0"], out
+
+
+def test_background(lab):
+    """In the background of a terminal a run neither stops nor reads: what is typed is the
+    shell's. Its output comes all the same. In the foreground it reads on, to ^D."""
+    steps = [["$ ", "PS1=; stty -echo; echo shell$((1 + 1))\n"],
+             ["shell2", "storm run -N2 -n2 sh -c 'echo begun$((1 + 1)); exec cat' &\n"],
+             ["begun2", ""], ["begun2", "echo typed$((1 + 1)); jobs\n"],
+             ["typed2", ""], ["Running", "fg\n"],
+             ["storm run", "for both\n"], ["for both", ""], ["for both", "\x04"],
+             ["", "echo code $?\n"], ["code 0", "exit 5\n"]]
+    one = begin(lab, f"""
+storm run true
+TERM=dumb timeout 100 python3 {TOP}/testsuite/cluster/run_terminal.py \
+  {shlex.quote(json.dumps(steps))} bash --norc --noprofile
+""")
+    assert one.finish().code == 0, one.log()
+    log = one.log().replace("\r\n", "\n")
+    assert "Stopped" not in log and log.count("for both\n") == 2, log
+    assert "ended 5, " in log, log
 
 
 def test_one(lab):
