@@ -141,6 +141,8 @@ static bool run_open_mode(const char *value, bool *append)
 	return false;
 }
 
+static const char mpi_types[] = "MPI types are...\n\tnone\n\tpmi1\n\tpmix\n";
+
 static bool run_mpi(const char *value, enum run_mpi *mpi)
 {
 	static const char *const names[] = {
@@ -363,6 +365,10 @@ int run_parse(int argc, char **argv, struct run_options *o)
 		}
 		if (c == 'h') {
 			fputs(usage, stdout);
+			return 0;
+		}
+		if (c == MPI && !strcmp(optarg, "list")) {
+			fputs(mpi_types, stdout);
 			return 0;
 		}
 		if (c == NOT_YET)

@@ -104,6 +104,11 @@ def test_mpi_refused(lab):
                    "relatives, and pmix for Open MPI", "2"]
 
 
+def test_mpi_list(lab):
+    out = batch(lab, "storm run true; storm run --mpi=list; echo $?")
+    assert [line.strip() for line in out] == ["MPI types are...", "none", "pmi1", "pmix", "0"]
+
+
 #: A rank that says what no rank says; its argument chooses
 BAD_WORDS = """import os, socket, sys
 s = socket.socket(fileno=os.dup(int(os.environ["PMI_FD"])))
