@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "head_private.h"
-#include "pmi_wire.h"
+#include "px_wire.h"
 #include "run_names.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
@@ -195,6 +195,22 @@ void head_cast_fenced(struct user_run *run, const struct storm_idset *ranks,
 		f.at += (uint32_t) f.len;
 	} while (sent && f.at < len);
 	if (!sent)
+		head_fence_failed(run);
+}
+
+void head_cast_direct(struct user_run *run, uint32_t node, enum run_kind kind,
+		      const struct px_msg *m)
+{
+	struct storm_range r = { node, node };
+	const struct user_run one = { .number = run->number,
+				      .nodes = { &r, 1, 1 } };
+	size_t len = px_msg_len(m);
+	struct storm_out o;
+	uint8_t *buf = head_message(kind, len, &o);
+
+	if (buf)
+		px_msg_put(&o, m);
+	if (!head_cast(&one, CAST_FENCED, buf, RUN_KEY + 1 + len))
 		head_fence_failed(run);
 }
 

@@ -8,7 +8,7 @@
 
 #include "gather.h"
 #include "head_private.h"
-#include "pmi_wire.h"
+#include "px_wire.h"
 #include "src/libstorm/base/minmax.h"
 
 /* A run of which something was brought. */
@@ -49,10 +49,20 @@ void head_pmi_drop(const struct user_run *run)
 	free(p);
 }
 
+/* The node of the run's nth. */
+static uint32_t head_pmi_node(const struct user_run *run, uint32_t nth)
+{
+	uint32_t node = 0;
+
+	while (run_place(&run->nodes, node) != nth)
+		node++;
+	return node;
+}
+
 /* Ranks wait for one that has ended. */
 static void head_pmi_end_vain(struct user_run *run, const struct pmi_run *p)
 {
-	uint32_t rank, nth, node = 0;
+	uint32_t rank, nth, node;
 
 	if (run->ends || run->killed ||
 	    !gather_is_vain(&p->gathers, run->rank,
@@ -61,8 +71,7 @@ static void head_pmi_end_vain(struct user_run *run, const struct pmi_run *p)
 		return;
 	for (nth = 0; run->rank[nth + 1] <= rank; nth++)
 		;
-	while (run_place(&run->nodes, node) != nth)
-		node++;
+	node = head_pmi_node(run, nth);
 	head_say(run->client,
 		 "error: %s: task %u has ended, and others wait for it in MPI",
 		 head_node_name(NULL, node), rank);
@@ -127,6 +136,29 @@ static void head_pmi_say(struct user_run *run, const struct conn *c,
 			 head_node_name(NULL, c->node), m->rank, len, text);
 }
 
+/* A rank's data goes to the node that asks.  What names nobody of the run is lost. */
+static void head_pmi_direct(struct user_run *run, const struct conn *c,
+			    const struct pmi_msg *m)
+{
+	struct storm_range asks = { c->node, c->node };
+	struct px_msg px = { .run = run->number,
+			     .rank = m->rank,
+			     .code = m->code };
+	uint32_t nth = 0;
+
+	if (m->kind == PMI_GIVEN &&
+	    run_place(&run->nodes, m->rank) != UINT32_MAX) {
+		px.data = m->data;
+		px.len = m->len;
+		head_cast_direct(run, m->rank, RUN_GIVEN, &px);
+	} else if (m->kind == PMI_WANT && m->rank < run->tasks) {
+		while (run->rank[nth + 1] <= m->rank)
+			nth++;
+		px.ranks = (struct storm_idset) { &asks, 1, 1 };
+		head_cast_direct(run, head_pmi_node(run, nth), RUN_WANTED, &px);
+	}
+}
+
 void head_pmi(struct conn *c, struct storm_in *body)
 {
 	struct user_run *run = runs_find(&head.runs, c->run);
@@ -142,6 +174,8 @@ void head_pmi(struct conn *c, struct storm_in *body)
 	if (run && run->state == RUN_RUNS && !run->ends) {
 		if (m.kind == PMI_FENCE) {
 			head_fence(run, c, &m);
+		} else if (m.kind == PMI_WANT || m.kind == PMI_GIVEN) {
+			head_pmi_direct(run, c, &m);
 		} else {
 			head_pmi_say(run, c, &m);
 			if (m.kind != PMI_SAY)

@@ -35,6 +35,7 @@
 #define HEAD_EVENT 1 /* of the launchers: a message is there */
 
 struct cast;
+struct px_msg;
 struct pmi_run; /* head_pmi.c */
 
 /* What libstorm's thread says. */
@@ -125,6 +126,9 @@ bool head_cast_start(struct user_run *run, struct conn *c);
 /* What all nodes have brought to a fence of these ranks. */
 void head_cast_fenced(struct user_run *run, const struct storm_idset *ranks,
 		      const uint8_t *data, size_t len);
+/* To one node of the run: it has a rank whose data is wanted, or has what it wanted. */
+void head_cast_direct(struct user_run *run, uint32_t node, enum run_kind kind,
+		      const struct px_msg *m);
 /* It is over: all that its tasks have left behind is to end. */
 void head_cast_sweep(const struct user_run *run);
 /* A signal to its tasks.  If it cannot be sent, the client hears so. */

@@ -135,6 +135,8 @@ static void launcher_hear(struct said *s)
 			launcher_sweep(number);
 	} else if (kind == RUN_FENCED) {
 		launcher_pmi_fenced(&in);
+	} else if (kind == RUN_WANTED || kind == RUN_GIVEN) {
+		launcher_pmi_direct(&in, kind == RUN_GIVEN);
 	} else if (kind == RUN_HEAD) {
 		launcher_door_open(&in);
 	} else if (kind == RUN_PAST) {

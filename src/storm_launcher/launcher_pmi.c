@@ -77,6 +77,18 @@ void launcher_pmi_fenced(struct storm_in *in)
 	pmi_fenced_free(&f);
 }
 
+void launcher_pmi_direct(struct storm_in *in, bool given)
+{
+	struct px_msg m;
+
+	if (!px_msg_get(in, &m)) {
+		storm_log(STORM_LOG_ERROR, "data of a rank cannot be read");
+		return;
+	}
+	launcher_pmix_direct(&m, given);
+	px_msg_free(&m);
+}
+
 /* ------------------------------------------------------------------------ the run --- */
 
 static bool launcher_pmi_create(struct launched_pmi *p)

@@ -77,6 +77,7 @@ void launcher_pmix_serve(void);
 /* Likewise. */
 void launcher_pmix_check(struct launched_pmi *p);
 void launcher_pmix_fenced(const struct pmi_fenced *f);
+void launcher_pmix_direct(const struct px_msg *m, bool given);
 
 /* ----------------------------------------------------- launcher_pmi_say.c --- */
 

@@ -152,6 +152,15 @@ static bool launcher_pmix_hear(enum px_kind kind, struct storm_in *body)
 					 .len = m.len };
 
 		launcher_pmi_send(p, &fence);
+	} else if (p && (kind == PX_WANT || kind == PX_GIVEN)) {
+		launcher_pmi_send(p,
+				  &(struct pmi_msg) { .kind = kind == PX_WANT ?
+								      PMI_WANT :
+								      PMI_GIVEN,
+						      .rank = m.rank,
+						      .code = m.code,
+						      .data = m.data,
+						      .len = m.len });
 	} else if (p) {
 		good = launcher_pmix_hear_rank(p, kind, &m);
 	}
@@ -191,6 +200,14 @@ void launcher_pmix_serve(void)
 void launcher_pmix_fenced(const struct pmi_fenced *f)
 {
 	px_link_fenced(f);
+	launcher_pmix_watch();
+}
+
+void launcher_pmix_direct(const struct px_msg *m, bool given)
+{
+	if (!launcher_pmix_run(m->run))
+		return;
+	px_link_say(given ? PX_GIVEN : PX_WANTED, m);
 	launcher_pmix_watch();
 }
 
@@ -275,7 +292,7 @@ uint32_t launcher_pmix_open(struct launched_pmi *p)
 
 void launcher_pmix_close(struct launched_pmi *p)
 {
-	px_link_drop(p->run->start.number);
+	px_link_say(PX_DROP, &(struct px_msg) { .run = p->run->start.number });
 	if (launcher_pmi_poll >= 0)
 		launcher_pmix_watch();
 	px_env_free(&p->env);

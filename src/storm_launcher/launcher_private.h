@@ -180,6 +180,8 @@ void launcher_pmi_not_started(struct local_task *t);
 void launcher_pmi_ended(struct local_task *t);
 /* A RUN_FENCED. */
 void launcher_pmi_fenced(struct storm_in *in);
+/* A RUN_WANTED or RUN_GIVEN. */
+void launcher_pmi_direct(struct storm_in *in, bool given);
 /* An errno, once the run's ranks cannot be told of others; or 0. */
 int launcher_pmi_lost(const struct launched *run);
 /* Then it is to be killed: true once. */

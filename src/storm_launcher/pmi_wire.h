@@ -28,6 +28,11 @@ enum pmi_kind {
 	PMI_SAY,
 	/* as END, but of the node, and of no rank */
 	PMI_FAULT,
+	/* likewise: `rank`, which another node has, is to give its data; code: a number
+	 * of the launcher's */
+	PMI_WANT,
+	/* likewise: data for the node `rank`, which has asked by the number `code` */
+	PMI_GIVEN,
 	PMI_KINDS
 };
 

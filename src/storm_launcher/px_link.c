@@ -168,14 +168,13 @@ void px_link_register(const struct px_register *r)
 	px_link_write();
 }
 
-void px_link_drop(uint64_t run)
+void px_link_say(enum px_kind kind, const struct px_msg *m)
 {
-	struct px_msg m = { .run = run };
 	struct storm_out o;
 
-	if (!px_link_frame(PX_DROP, px_msg_len(&m), &o))
+	if (!px_link_frame(kind, px_msg_len(m), &o))
 		return;
-	px_msg_put(&o, &m);
+	px_msg_put(&o, m);
 	px_link_write();
 }
 

@@ -20,7 +20,7 @@ pid_t px_link_pid(void);
 
 /* Send it, now or later; what comes to one that has ended is lost. */
 void px_link_register(const struct px_register *r);
-void px_link_drop(uint64_t run);
+void px_link_say(enum px_kind kind, const struct px_msg *m);
 void px_link_fenced(const struct pmi_fenced *f);
 
 /* For epoll(7): its descriptor, or -1, and whether something waits to be written. */

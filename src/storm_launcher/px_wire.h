@@ -32,6 +32,15 @@ enum px_kind {
 		88, /* likewise: `rank` asked for processes, and was refused */
 	PX_FAULT =
 		89, /* likewise: it cannot go on; data: why.  run 0: with none */
+	/* likewise: a rank here waits for data of `rank` on another node; code: a
+	 * number of storm_pmix's */
+	PX_WANT = 90,
+	/* launcher -> storm_pmix, a px_msg: the node in `ranks` waits for data of
+	 * `rank`, which is here; code: its number.  GIVEN comes back */
+	PX_WANTED = 91,
+	/* both ways, a px_msg: data that was wanted, of this number: u8 1 and bytes, or
+	 * u8 0.  rank: the node that wants it, to the launcher */
+	PX_GIVEN = 92
 };
 
 /* It is of one run; what a kind does not need is 0. */

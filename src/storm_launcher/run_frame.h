@@ -96,7 +96,10 @@ enum run_kind {
 	RUN_PMI_PROOF = 70,
 	RUN_PMI = 71,
 	/* head -> launchers, in the domain: struct pmi_fenced */
-	RUN_FENCED = 72
+	RUN_FENCED = 72,
+	/* head -> one launcher, in the domain: a px_msg, for its storm_pmix (px_wire.h) */
+	RUN_WANTED = 73,
+	RUN_GIVEN = 74
 };
 
 void run_frame_head(uint8_t out[static RUN_FRAME_HEADER], enum run_kind kind,

@@ -5,6 +5,7 @@
  *	serve_runs.c	how a run begins and ends
  *	serve_info.c	what PMIx is told of it
  *	serve_calls.c	what libpmix asks for
+ *	serve_direct.c	data of one rank, for another one
  *	serve_say.c	what the launcher is told
  *
  * Each calls those below it alone.  libpmix calls from a thread of its own; the loop has
@@ -31,6 +32,8 @@ struct served_fence {
 	size_t come;
 };
 
+struct served_ask;
+
 struct served_run {
 	struct served_run *next;
 	uint64_t number;
@@ -38,6 +41,7 @@ struct served_run {
 	uint32_t tasks, first, here; /* ranks */
 	char dir[PX_DIR + 24];
 	struct served_fence *fences; /* the oldest first */
+	struct served_ask *asks;     /* serve_direct.c */
 };
 
 extern struct serve {
@@ -56,6 +60,19 @@ void serve_send_frame(enum px_kind kind, const uint8_t *body, size_t len);
 /* A fault of a run; 0: of all. */
 __attribute__((format(printf, 2, 3))) void serve_fault(uint64_t run,
 						       const char *fmt, ...);
+/* The run of a rank.  Under the lock.  NULL: there is none. */
+struct served_run *serve_run_of(const pmix_proc_t *p);
+
+/* ---------------------------------------------------------- serve_direct.c --- */
+
+/* libpmix asks for data of a rank elsewhere. */
+pmix_status_t serve_direct(const pmix_proc_t *p, const pmix_info_t *info,
+			   size_t ninfo, pmix_modex_cbfunc_t done, void *arg);
+/* It has come, or does not; another node asks for that of a rank here. */
+void serve_given(const struct px_msg *m);
+void serve_wanted(const struct px_msg *m);
+/* Nobody waits for it any more.  Under the lock. */
+void serve_end_asks(struct served_run *run);
 
 /* ----------------------------------------------------------- serve_calls.c --- */
 

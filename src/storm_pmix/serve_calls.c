@@ -10,16 +10,6 @@
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
 
-/* Under the lock.  NULL: there is none. */
-static struct served_run *serve_run_of(const pmix_proc_t *p)
-{
-	struct served_run *run = serve.runs;
-
-	while (run && !PMIX_CHECK_NSPACE(run->space, p->nspace))
-		run = run->next;
-	return run;
-}
-
 /* A message of a rank. */
 static void serve_say(enum px_kind kind, const pmix_proc_t *p, int code,
 		      const char *text)
@@ -231,12 +221,13 @@ void serve_end_fences(struct served_run *run)
 	}
 }
 
-/* What is not here libpmix refuses by itself: names that are published, processes that
- * connect to others, data of ranks elsewhere that came to no fence. */
+/* What is not here libpmix refuses by itself: names that are published, and processes that
+ * connect to others. */
 pmix_server_module_t serve_module = {
 	.client_connected2 = serve_connected,
 	.client_finalized = serve_finalized,
 	.abort = serve_abort,
 	.fence_nb = serve_fence,
+	.direct_modex = serve_direct,
 	.spawn = serve_spawn,
 };

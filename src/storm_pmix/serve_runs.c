@@ -193,6 +193,7 @@ void serve_drop(uint64_t number)
 	if (run) {
 		*at = run->next;
 		serve_end_fences(run);
+		serve_end_asks(run);
 	}
 	pthread_mutex_unlock(&serve.lock);
 	if (!run)

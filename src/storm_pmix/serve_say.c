@@ -68,3 +68,12 @@ void serve_fault(uint64_t run, const char *fmt, ...)
 	m.len = storm_min(n > 0 ? (size_t) n : 0, sizeof(text) - 1);
 	serve_send(PX_FAULT, &m);
 }
+
+struct served_run *serve_run_of(const pmix_proc_t *p)
+{
+	struct served_run *run = serve.runs;
+
+	while (run && !PMIX_CHECK_NSPACE(run->space, p->nspace))
+		run = run->next;
+	return run;
+}

@@ -74,12 +74,16 @@ static bool serve_hear(enum px_kind kind, struct storm_in *body)
 		pmi_fenced_free(&f);
 		return true;
 	}
-	if (kind == PX_DROP && px_msg_get(body, &m)) {
+	if (kind == PX_REGISTER || kind == PX_FENCED || !px_msg_get(body, &m))
+		return false;
+	if (kind == PX_DROP)
 		serve_drop(m.run);
-		px_msg_free(&m);
-		return true;
-	}
-	return false;
+	else if (kind == PX_WANTED)
+		serve_wanted(&m);
+	else if (kind == PX_GIVEN)
+		serve_given(&m);
+	px_msg_free(&m);
+	return true;
 }
 
 static void serve_loop(void)
