@@ -63,6 +63,7 @@ static bool each_head_ask(void)
 		.argv = argv,
 		.cwd = cwd,
 		.stream = { "", "", "" },
+		.bind_list = "",
 		.framed = true,
 		.input = RUN_INPUT_EACH,
 	};
@@ -128,7 +129,7 @@ void each_head_patience(void)
 	if (each_head_timeout())
 		return;
 	if (head.waits)
-		run_say_cpus(head.waits_for);
+		run_say_waits(head.waits_for, &(struct run_ask) { .nodes = 0 });
 	else
 		run_say_unanswered();
 	head.waits = false;

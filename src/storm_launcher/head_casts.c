@@ -268,6 +268,8 @@ bool head_cast_start(struct user_run *run, struct conn *c)
 		.nodes = run->nodes, /* its memory stays the run's */
 		.rank = run->rank,
 		.cpus = run->asked_cpus,
+		.gpus = run->gpus,
+		.node_gpus = run->node_gpus,
 		.names = names ? names : "",
 		.local = STORM_NO_NODE,
 		.relay = head.relay,

@@ -37,14 +37,16 @@ static const struct user_run *head_parent_of(const struct conn *c)
 static void head_say_parent(struct conn *c)
 {
 	const struct user_run *parent = head_parent_of(c);
+	struct run_stocks all;
 	char text[100];
 
 	if (!parent || parent->state != RUN_RUNS)
 		return;
+	runs_sum(&head.runs, &all);
 	snprintf(text, sizeof(text), "%llu, in which this is, has %llu of %llu",
 		 (unsigned long long) parent->number,
 		 (unsigned long long) run_cpus(&head.runs, parent),
-		 (unsigned long long) runs_cpus_all(&head.runs));
+		 (unsigned long long) all.cpus);
 	conn_put_text(c, RUN_PARENT, text);
 }
 
@@ -98,6 +100,10 @@ static struct user_run *head_add_run(struct conn *c, const struct run_ask *ask,
 	struct run_want want = { .nodes = ask->nodes,
 				 .tasks = ask->tasks,
 				 .cpus = ask->cpus,
+				 .gpus = ask->gpus,
+				 .node_gpus = ask->node_gpus,
+				 .mem = ask->mem,
+				 .cpu_mem = ask->cpu_mem,
 				 .whole = ask->whole };
 	struct user_run *run = NULL;
 

@@ -71,13 +71,14 @@ static void head_list_run(struct conn *to, const struct user_run *run)
 
 void head_list(struct conn *c)
 {
-	uint8_t cpus[16];
-	struct storm_out o = { cpus, cpus + sizeof(cpus), false };
+	uint8_t body[RUN_STOCKS_LEN];
+	struct storm_out o = { body, body + sizeof(body), false };
+	struct run_stocks all;
 
-	storm_put64(&o, runs_cpus_all(&head.runs));
-	storm_put64(&o, runs_cpus_free(&head.runs));
+	runs_sum(&head.runs, &all);
+	run_stocks_put(&o, &all);
 	c->kind = CONN_WAITS;
-	conn_put(c, RUN_LIST, cpus, sizeof(cpus));
+	conn_put(c, RUN_LIST, body, sizeof(body));
 	for (const struct user_run *run = head.runs.first; run; run = run->next)
 		head_list_run(c, run);
 	conn_put(c, RUN_END, NULL, 0);

@@ -180,6 +180,7 @@ bool head_begin(const char *socket, const struct head_keeper *k, char *why,
 		snprintf(why, size, "no memory");
 		return false;
 	}
+	runs_stock(&head.runs, head.step.gpus, head.step.mem);
 	if (!head_open(why, size))
 		return false;
 	head.inlets = head_listen_tcp(&head.relay);

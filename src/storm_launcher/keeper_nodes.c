@@ -12,6 +12,19 @@
 #include "runs.h"
 #include "slurm_says.h"
 
+/* Memory of the job, in MB; where Slurm does not count it there is no such variable, or
+ * it is 0. */
+static void nodes_memory(struct run_step *s)
+{
+	const char *node = getenv("SLURM_MEM_PER_NODE");
+	const char *cpu = getenv("SLURM_MEM_PER_CPU");
+
+	for (uint32_t k = 0; k < s->count; k++)
+		s->mem[k] = node ? strtoull(node, NULL, 10) :
+			    cpu	 ? strtoull(cpu, NULL, 10) * s->cpus[k] :
+				   0;
+}
+
 bool keeper_nodes_init(struct run_step *s, char *why, size_t size)
 {
 	const char *nodes = getenv("SLURM_JOB_NUM_NODES");
@@ -26,15 +39,14 @@ bool keeper_nodes_init(struct run_step *s, char *why, size_t size)
 		return false;
 	}
 	s->job = (uint32_t) strtoul(job, NULL, 10);
-	s->count = (uint32_t) n;
-	s->cpus = calloc(n, sizeof(*s->cpus));
-	s->nodes = calloc(n, sizeof(*s->nodes));
-	if (!s->cpus || !s->nodes) {
+	if (!run_step_alloc(s, (uint32_t) n)) {
 		snprintf(why, size, "no memory");
 		return false;
 	}
-	if (runs_cpus_read(cpus, s->count, s->cpus))
+	if (runs_cpus_read(cpus, s->count, s->cpus)) {
+		nodes_memory(s);
 		return true;
+	}
 	snprintf(why, size, "SLURM_JOB_CPUS_PER_NODE=%s does not fit %u nodes",
 		 cpus, s->count);
 	return false;
@@ -91,5 +103,6 @@ bool keeper_nodes_lose(struct run_step *s)
 	storm_log(STORM_LOG_INFO, "the job has %u of %u nodes left", left,
 		  s->count);
 	s->count = left;
+	nodes_memory(s);
 	return true;
 }

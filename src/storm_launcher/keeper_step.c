@@ -212,13 +212,13 @@ enum step_line { LINE_READY, LINE_PORT_TAKEN, LINE_BAD, LINE_OTHER };
 static enum step_line step_line(const char *line)
 {
 	char name[STORM_NAME_MAX + 1], ip[64];
-	unsigned int proc, port;
+	unsigned int proc, port, gpus;
 	struct storm_node *n;
 
 	if (strncmp(line, LAUNCHER_READY " ", strlen(LAUNCHER_READY " ")))
 		return LINE_OTHER;
-	if (sscanf(line, LAUNCHER_READY " %u %255s %63s %u", &proc, name, ip,
-		   &port) != 4 ||
+	if (sscanf(line, LAUNCHER_READY " %u %255s %63s %u %u", &proc, name, ip,
+		   &port, &gpus) != 5 ||
 	    proc >= started.step->count || port > UINT16_MAX)
 		return LINE_BAD;
 	if (!port) {
@@ -228,6 +228,7 @@ static enum step_line step_line(const char *line)
 	n = &started.step->nodes[proc];
 	if (n->name || storm_addr_set(&n->addr, ip, (uint16_t) port))
 		return LINE_BAD;
+	started.step->gpus[proc] = gpus;
 	n->name = strdup(name);
 	return n->name ? LINE_READY : LINE_BAD;
 }

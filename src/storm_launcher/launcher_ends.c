@@ -48,6 +48,7 @@ void launcher_run_drop(struct launched *run)
 	run_what_free(&run->what);
 	run_start_free(&run->start);
 	free(run->form.counts);
+	storm_idset_clear(&run->gpus);
 	free(run->msg);
 	free(run);
 }
@@ -97,6 +98,7 @@ void launcher_tasks_report(void)
 		if (t->wrote && relay_failed(run->relay))
 			t->code = run_code(RUN_OUTPUT_LOST,
 					   relay_failed(run->relay));
+		launcher_place_leave(run, &t->place);
 		launcher_report(t->id, t->code);
 		*at = t->next;
 		launcher_task_drop(t);

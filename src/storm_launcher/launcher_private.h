@@ -6,6 +6,7 @@
  *	launcher_heard.c	what the head sends in the domain
  *	launcher_runs.c		how a run begins here
  *	launcher_ends.c		how its tasks end
+ *	launcher_places.c	CPUs and GPUs that they have
  *	launcher_output.c	their output
  *	launcher_pmi.c		ranks of MPI (launcher_pmi.h)
  *	launcher_input.c	their input
@@ -50,6 +51,7 @@ struct launched {
 	uint32_t inputs;
 	struct run_fold *fold[2]; /* lines that wait for equal ones; or NULL */
 	struct launched_pmi *pmi; /* NULL: it has no MPI */
+	struct storm_idset gpus;  /* that were given to it here */
 	uint32_t tasks;		  /* that are not reported yet */
 	bool waits;		  /* they are not started yet */
 	int killed;		  /* then: by this signal, or 0 */
@@ -67,6 +69,7 @@ struct local_task {
 	int input;    /* the pipe for it; -1: none, or it is closed */
 	uint64_t fed; /* bytes that the pipe has taken */
 	int lost;     /* input, by this errno; or 0 */
+	struct task_place place;
 	uint32_t code;
 };
 
@@ -142,6 +145,20 @@ void launcher_reap(void);
 void launcher_kill(uint64_t number, int sig);
 /* End all that tasks of this run have started here and left behind. */
 void launcher_sweep(uint64_t number);
+
+/* -------------------------------------------------------- launcher_places.c --- */
+
+/* GPUs for the n tasks of a run here, and what it needs to bind them.  False, with errno:
+ * it cannot have them. */
+bool launcher_places_run(struct launched *run, uint32_t n);
+/* What the task with this number here has of them.  0, or the code of its report;
+ * launcher_place_leave() is called in either case. */
+uint32_t launcher_place(const struct launched *run, uint32_t local,
+			struct task_place *place);
+/* Before the reports of a run that does not begin: likewise, GPUs. */
+void launcher_places_leave(const struct launched *run);
+/* Before its report: others may have what it has. */
+void launcher_place_leave(const struct launched *run, struct task_place *place);
 
 /* -------------------------------------------------------- launcher_output.c --- */
 

@@ -66,7 +66,7 @@ static void launcher_start_task(struct launched *run, uint32_t local,
 {
 	struct local_task *t = calloc(1, sizeof(*t));
 	uint32_t id = run->start.first + rank;
-	uint32_t code = run_code(RUN_NO_START, ENOMEM);
+	uint32_t code = run_code(RUN_NO_START, ENOMEM), placed = 0;
 	struct task_stdio io = { .fd = { -1, -1, -1 } };
 	int theirs[4] = { -1, -1, -1, -1 };
 	char **env = NULL, **mpi = NULL, **own = NULL;
@@ -78,14 +78,18 @@ static void launcher_start_task(struct launched *run, uint32_t local,
 		t->input = t->pipe[0] = t->pipe[1] = -1;
 		for (int k = 0; run->what.label && k < 2; k++)
 			run_lines_label(&t->lines[k], rank, run->start.tasks);
-		if (argv && task_paths(&run->form, local, &io) &&
+		placed = launcher_place(run, local, &t->place);
+		if (!placed && argv && task_paths(&run->form, local, &io) &&
 		    launcher_pmi_env(run, local, &mpi))
-			env = task_env(&run->form, local, mpi);
+			env = task_env(&run->form, local, &t->place, mpi);
 	}
 	if (env && launcher_fds(run, t, &io, &theirs))
-		t->pid = task_start(&run->form, argv, env, &io, &code);
+		t->pid = task_start(&run->form, argv, env, &io, &t->place,
+				    &code);
 	else if (env)
 		code = run_code(RUN_NO_START, errno);
+	else if (placed)
+		code = placed;
 	for (int k = 0; k < 4; k++)
 		if (theirs[k] >= 0)
 			close(theirs[k]);
@@ -98,6 +102,8 @@ static void launcher_start_task(struct launched *run, uint32_t local,
 		launcher.tasks = t;
 		return;
 	}
+	if (t)
+		launcher_place_leave(run, &t->place);
 	launcher_report(id, code);
 	if (t)
 		launcher_pmi_not_started(t);
@@ -132,10 +138,14 @@ static bool launcher_run_files(struct launched *run, uint32_t first, uint32_t n)
 		    !launcher_fold_open(run, first, n))
 			err = ENOMEM;
 	}
+	if (!err && !launcher_places_run(run, n))
+		err = errno;
 	code = err ? run_code(RUN_NO_START, err) :
 		     launcher_pmi_open(run, first, n);
-	if (code)
+	if (code) {
+		launcher_places_leave(run);
 		launcher_report_all(run, first, n, code);
+	}
 	return !code;
 }
 

@@ -44,11 +44,11 @@ static bool launcher_take_signals(void)
 /* srun brings it to the keeper.  Port 0: it is taken. */
 void launcher_say_taken(const char *proc)
 {
-	printf(LAUNCHER_READY " %s %s 0.0.0.0 0\n", proc, launcher.name);
+	printf(LAUNCHER_READY " %s %s 0.0.0.0 0 0\n", proc, launcher.name);
 	fflush(stdout);
 }
 
-/* Says where it listens. */
+/* Says where it listens, and how many GPUs Slurm has given. */
 void launcher_say_ready(const char *proc)
 {
 	struct storm_addr a;
@@ -56,8 +56,8 @@ void launcher_say_ready(const char *proc)
 
 	storm_node_address(launcher.node, &a);
 	inet_ntop(AF_INET, a.ip + STORM_ADDR_LEN - 4, ip, sizeof(ip));
-	printf(LAUNCHER_READY " %s %s %s %u\n", proc, launcher.name, ip,
-	       a.port);
+	printf(LAUNCHER_READY " %s %s %s %u %u\n", proc, launcher.name, ip,
+	       a.port, task_gpus());
 	fflush(stdout);
 }
 

@@ -25,6 +25,8 @@ enum run_cause {
 	RUN_PMI_LOST, /* this errno: its launcher lost the ranks of other nodes */
 	RUN_NO_PMIX, /* this errno: storm_pmix; ENOENT: it is not installed;
 		      * RUN_PMIX_ENDED with a signal, or 0: it has ended */
+	RUN_NO_BIND, /* this errno: it cannot be bound */
+	RUN_UNBOUND, /* 0: launchers have more CPUs than the job */
 	RUN_CAUSES
 };
 #define RUN_PMIX_ENDED 0x1000

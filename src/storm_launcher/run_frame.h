@@ -22,7 +22,7 @@ enum run_kind {
 	RUN_SIGNAL = 5, /* u8 */
 	/* head -> client */
 	RUN_QUEUED =
-		6, /* u8: 1 it waits for CPUs, 0 it does not; u64 its number; text:
+		6, /* u8: 1 it waits for CPUs and their like, 0 it does not; u64 its number; text:
 		      * the launchers' step; comes first */
 	RUN_SAY = 7,	  /* text for stderr */
 	RUN_OUTPUT = 8,	  /* u8 descriptor, bytes; a launcher sends it, too */
@@ -87,8 +87,8 @@ enum run_kind {
 	/* head -> launchers, in the domain: u64 run, which is over: what its tasks have
 	 * started and left behind is to end */
 	RUN_SWEEP = 50,
-	/* client, a connection's first one.  The head's answer: LIST with u64 CPUs and
-	 * u64 of them that are free, LISTED with a struct run_listed for each run, END */
+	/* client, a connection's first one.  The head's answer: LIST with struct
+	 * run_stocks, LISTED with a struct run_listed for each run, END */
 	RUN_LIST = 60,
 	RUN_LISTED = 61,
 	/* of a run with MPI, by TCP: as PROOF, of a connection for PMI alone; then

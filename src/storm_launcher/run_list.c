@@ -48,3 +48,24 @@ bool run_listed_get(struct storm_in *i, struct run_listed *l)
 	l->command = run_listed_text(i);
 	return storm_in_done(i) && l->state <= RUN_LIST_ENDS;
 }
+
+void run_stocks_put(struct storm_out *o, const struct run_stocks *s)
+{
+	storm_put64(o, s->cpus);
+	storm_put64(o, s->free_cpus);
+	storm_put64(o, s->gpus);
+	storm_put64(o, s->free_gpus);
+	storm_put64(o, s->mem);
+	storm_put64(o, s->free_mem);
+}
+
+bool run_stocks_get(struct storm_in *i, struct run_stocks *s)
+{
+	s->cpus = storm_get64(i);
+	s->free_cpus = storm_get64(i);
+	s->gpus = storm_get64(i);
+	s->free_gpus = storm_get64(i);
+	s->mem = storm_get64(i);
+	s->free_mem = storm_get64(i);
+	return storm_in_done(i);
+}

@@ -29,4 +29,14 @@ void run_listed_put(struct storm_out *o, const struct run_listed *l);
 /* False: it is malformed. */
 bool run_listed_get(struct storm_in *i, struct run_listed *l);
 
+/* What the job's nodes have in all, and what of that no run has. */
+struct run_stocks {
+	uint64_t cpus, free_cpus, gpus, free_gpus;
+	uint64_t mem, free_mem; /* MB, of nodes where it is known */
+};
+#define RUN_STOCKS_LEN (6 * 8)
+void run_stocks_put(struct storm_out *o, const struct run_stocks *s);
+/* False: it is malformed. */
+bool run_stocks_get(struct storm_in *i, struct run_stocks *s);
+
 #endif

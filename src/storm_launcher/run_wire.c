@@ -35,8 +35,9 @@ size_t run_what_len(const struct run_what *w)
 
 	for (int k = 0; k < 3; k++)
 		n += 4 + strlen(w->stream[k]) + 1;
-	return n + 9 + RUN_WINDOW_LEN + 1 + 4 + run_programs_len(&w->programs) +
-	       run_list_len(w->argv) + run_list_len(w->env);
+	return n + 9 + RUN_WINDOW_LEN + 1 + 4 + strlen(w->bind_list) + 1 + 2 +
+	       1 + 4 + run_programs_len(&w->programs) + run_list_len(w->argv) +
+	       run_list_len(w->env);
 }
 
 void run_what_put(struct storm_out *o, const struct run_what *w)
@@ -57,6 +58,10 @@ void run_what_put(struct storm_out *o, const struct run_what *w)
 	storm_put8(o, w->pty);
 	run_window_put(o, &w->window);
 	storm_put8(o, (uint8_t) w->mpi);
+	storm_put8(o, (uint8_t) w->bind);
+	run_put_text(o, w->bind_list);
+	storm_put8(o, w->bind_verbose);
+	storm_put8(o, w->no_gpus);
 	storm_put8(o, (uint8_t) w->input);
 	storm_put32(o, w->input_rank);
 	run_programs_put(o, &w->programs);
@@ -83,13 +88,17 @@ bool run_what_get(struct storm_in *i, struct run_what *w)
 	w->pty = storm_get8(i);
 	run_window_get(i, &w->window);
 	w->mpi = (enum run_mpi) storm_get8(i);
+	w->bind = (enum run_bind) storm_get8(i);
+	w->bind_list = run_get_text(i);
+	w->bind_verbose = storm_get8(i);
+	w->no_gpus = storm_get8(i);
 	w->input = (enum run_input) storm_get8(i);
 	w->input_rank = storm_get32(i);
 	run_programs_get(i, &w->programs);
 	w->argv = run_get_list(i);
 	w->env = run_get_list(i);
 	if (storm_in_done(i) && w->argv[0] && w->input < RUN_INPUTS &&
-	    w->mpi < RUN_MPIS)
+	    w->mpi < RUN_MPIS && w->bind < RUN_BINDS)
 		return true;
 	run_what_free(w);
 	return false;
@@ -105,7 +114,7 @@ void run_what_free(struct run_what *w)
 
 size_t run_ask_len(const struct run_ask *a)
 {
-	return 4 + 5 * 4 + 3 + 4 + strlen(a->with) + 1 + 4 +
+	return 4 + 7 * 4 + 2 * 8 + 3 + 4 + strlen(a->with) + 1 + 4 +
 	       strlen(a->without) + 1;
 }
 
@@ -115,6 +124,10 @@ void run_ask_put(struct storm_out *o, const struct run_ask *a)
 	storm_put32(o, a->nodes);
 	storm_put32(o, a->tasks);
 	storm_put32(o, a->cpus);
+	storm_put32(o, a->gpus);
+	storm_put32(o, a->node_gpus);
+	storm_put64(o, a->mem);
+	storm_put64(o, a->cpu_mem);
 	storm_put32(o, a->limit);
 	storm_put32(o, a->wait);
 	storm_put8(o, a->kill);
@@ -131,6 +144,10 @@ bool run_ask_get(struct storm_in *i, struct run_ask *a)
 	a->nodes = storm_get32(i);
 	a->tasks = storm_get32(i);
 	a->cpus = storm_get32(i);
+	a->gpus = storm_get32(i);
+	a->node_gpus = storm_get32(i);
+	a->mem = storm_get64(i);
+	a->cpu_mem = storm_get64(i);
 	a->limit = storm_get32(i);
 	a->wait = storm_get32(i);
 	a->kill = storm_get8(i);
@@ -157,7 +174,7 @@ static uint32_t run_alike(const uint32_t *rank, uint32_t nodes, uint32_t k)
 size_t run_start_len(const struct run_start *s)
 {
 	uint32_t nodes = (uint32_t) storm_idset_size(&s->nodes);
-	size_t n = 8 + 4 + 4 + storm_set_len(&s->past) + 4 + 4 +
+	size_t n = 8 + 4 + 4 + storm_set_len(&s->past) + 3 * 4 + 4 +
 		   strlen(s->names) + 1 + storm_set_len(&s->nodes) + 4 + 4 +
 		   STORM_ADDR_LEN + 2 + RUN_LIFE;
 
@@ -175,6 +192,8 @@ void run_start_put(struct storm_out *o, const struct run_start *s)
 	storm_put32(o, s->tasks);
 	storm_put_set(o, &s->past);
 	storm_put32(o, s->cpus);
+	storm_put32(o, s->gpus);
+	storm_put32(o, s->node_gpus);
 	run_put_text(o, s->names);
 	storm_put_set(o, &s->nodes);
 	for (uint32_t k = 0; k < nodes; k += n) {
@@ -221,6 +240,8 @@ bool run_start_get(struct storm_in *i, struct run_start *s)
 	s->tasks = storm_get32(i);
 	storm_get_set(i, &s->past, UINT32_MAX - 1);
 	s->cpus = storm_get32(i);
+	s->gpus = storm_get32(i);
+	s->node_gpus = storm_get32(i);
 	s->names = run_get_text(i);
 	storm_get_set(i, &s->nodes, STORM_NODES_MAX - 1);
 	s->rank = run_get_layout(i, (uint32_t) storm_idset_size(&s->nodes),
@@ -253,7 +274,8 @@ size_t run_step_len(const struct run_step *s)
 	size_t n = 4 + 4 + RUN_KEY + 4;
 
 	for (uint32_t k = 0; k < s->count; k++)
-		n += 4 + 4 + strlen(s->nodes[k].name) + 1 + STORM_ADDR_LEN + 2;
+		n += 4 + 4 + 8 + 4 + strlen(s->nodes[k].name) + 1 +
+		     STORM_ADDR_LEN + 2;
 	return n;
 }
 
@@ -265,9 +287,24 @@ void run_step_put(struct storm_out *o, const struct run_step *s)
 	storm_put32(o, s->count);
 	for (uint32_t k = 0; k < s->count; k++) {
 		storm_put32(o, s->cpus[k]);
+		storm_put32(o, s->gpus[k]);
+		storm_put64(o, s->mem[k]);
 		run_put_text(o, s->nodes[k].name);
 		storm_put_addr(o, &s->nodes[k].addr);
 	}
+}
+
+bool run_step_alloc(struct run_step *s, uint32_t count)
+{
+	s->count = count;
+	s->cpus = calloc(count, sizeof(*s->cpus));
+	s->gpus = calloc(count, sizeof(*s->gpus));
+	s->mem = calloc(count, sizeof(*s->mem));
+	s->nodes = calloc(count, sizeof(*s->nodes));
+	if (s->cpus && s->gpus && s->mem && s->nodes)
+		return true;
+	run_step_free(s);
+	return false;
 }
 
 bool run_step_get(struct storm_in *i, struct run_step *s)
@@ -283,14 +320,16 @@ bool run_step_get(struct storm_in *i, struct run_step *s)
 	s->count = storm_get32(i);
 	if (!ours || i->bad || !s->count || s->count > STORM_NODES_MAX)
 		return false;
-	s->cpus = calloc(s->count, sizeof(*s->cpus));
-	s->nodes = calloc(s->count, sizeof(*s->nodes));
-	for (uint32_t k = 0; s->cpus && s->nodes && k < s->count; k++) {
+	if (!run_step_alloc(s, s->count))
+		return false;
+	for (uint32_t k = 0; k < s->count; k++) {
 		s->cpus[k] = storm_get32(i);
+		s->gpus[k] = storm_get32(i);
+		s->mem[k] = storm_get64(i);
 		s->nodes[k].name = run_get_text(i);
 		storm_get_addr(i, &s->nodes[k].addr);
 	}
-	if (s->cpus && s->nodes && storm_in_done(i))
+	if (storm_in_done(i))
 		return true;
 	run_step_free(s);
 	return false;
@@ -299,8 +338,11 @@ bool run_step_get(struct storm_in *i, struct run_step *s)
 void run_step_free(struct run_step *s)
 {
 	free(s->cpus);
+	free(s->gpus);
+	free(s->mem);
 	free(s->nodes);
-	s->cpus = NULL;
+	s->cpus = s->gpus = NULL;
+	s->mem = NULL;
 	s->nodes = NULL;
 }
 

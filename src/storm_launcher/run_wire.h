@@ -16,7 +16,7 @@
 #include "run_programs.h"
 
 /* Client, head and launchers must have the same. */
-#define RUN_VERSION 11
+#define RUN_VERSION 12
 #define RUN_LIMITS 16 /* resource limits, RLIMIT_CPU and on */
 #define RUN_REPORT 1  /* the kind of launchers' reports */
 #define RUN_LIFE 16   /* bytes that name a head's life */
@@ -31,6 +31,18 @@ enum run_mpi {
 	RUN_MPI_PMI1, /* pmi1.h */
 	RUN_MPI_PMIX, /* storm_pmix, by libpmix (px_wire.h) */
 	RUN_MPIS
+};
+
+/* To which CPUs its tasks are bound. */
+enum run_bind {
+	RUN_BIND_NONE, /* to none: all that the launchers have are theirs */
+	RUN_BIND_THREADS, /* to as many as are counted for it, which no other has */
+	RUN_BIND_CORES,	  /* to the cores of such */
+	RUN_BIND_LDOMS,	  /* to their domains of memory */
+	RUN_BIND_SOCKETS, /* to their sockets */
+	RUN_BIND_MAP,	  /* to those of a list (run_bind.h) */
+	RUN_BIND_MASK,	  /* likewise, of masks */
+	RUN_BINDS
 };
 
 /* Where a run's input comes from. */
@@ -65,6 +77,10 @@ struct run_what {
 	bool pty; /* its one task has a pseudo terminal, of this size */
 	struct run_window window;
 	enum run_mpi mpi;
+	enum run_bind bind;
+	const char *bind_list; /* of MAP and MASK, or "" */
+	bool bind_verbose;     /* tasks say on stderr to what they are bound */
+	bool no_gpus;	       /* they see none */
 	enum run_input input;
 	uint32_t input_rank; /* of RUN_INPUT_ONE */
 	/* those of --multi-prog, whose file is then the first of argv */
@@ -85,11 +101,15 @@ void run_window_get(struct storm_in *i, struct run_window *w);
 /* A client's wish, before its run_what.  0, or "": not given. */
 struct run_ask {
 	uint32_t nodes, tasks;
-	uint32_t cpus;	/* of each task */
-	uint32_t limit; /* s: then it is ended */
-	uint32_t wait;	/* s after its first task's end: likewise */
-	bool kill;	/* a task that fails ends it */
-	bool keep;	/* the loss of a node does not end it */
+	uint32_t cpus; /* of each task */
+	uint32_t gpus; /* likewise */
+	uint32_t node_gpus; /* of each node, which its tasks there share; if gpus is 0 */
+	uint64_t mem;	  /* MB of each node */
+	uint64_t cpu_mem; /* MB for each CPU; if mem is 0 */
+	uint32_t limit;	  /* s: then it is ended */
+	uint32_t wait;	  /* s after its first task's end: likewise */
+	bool kill;	  /* a task that fails ends it */
+	bool keep;	  /* the loss of a node does not end it */
 	bool whole; /* one task on each node, with all CPUs that the job has there */
 	const char *with;    /* a list of nodes that it has in any case */
 	const char *without; /* and of those that it does not have */
@@ -105,9 +125,10 @@ struct run_start {
 	uint64_t number;
 	uint32_t first; /* id of rank 0; that of rank 1 is the next one */
 	uint32_t tasks;
-	struct storm_idset past; /* ids of runs that are over */
-	uint32_t cpus;		 /* that were asked for, for each task; or 0 */
-	const char *names;	 /* the nodes, as a list; the buffer's */
+	struct storm_idset past;  /* ids of runs that are over */
+	uint32_t cpus;		  /* that were asked for, for each task; or 0 */
+	uint32_t gpus, node_gpus; /* as run_ask's */
+	const char *names;	  /* the nodes, as a list; the buffer's */
 	struct storm_idset nodes;
 	const uint32_t *rank; /* run_layout()'s, for these nodes */
 	uint32_t local;	      /* the node that has the client's descriptors */
@@ -127,10 +148,14 @@ void run_start_free(struct run_start *s);
 struct run_step {
 	uint32_t job, count;
 	uint8_t key[RUN_KEY];
-	uint32_t *cpus;		  /* of each node */
+	uint32_t *cpus, *gpus;	  /* of each node */
+	uint64_t *mem;		  /* likewise, MB; 0: not known */
 	struct storm_node *nodes; /* by SLURM_PROCID of the launchers */
 };
 
+/* Room for so many nodes, all of it zeros.  False: no memory, and nothing needs to be
+ * freed. */
+bool run_step_alloc(struct run_step *s, uint32_t count);
 size_t run_step_len(const struct run_step *s);
 void run_step_put(struct storm_out *o, const struct run_step *s);
 /* False: it has another version, is malformed, or there is no memory; nothing needs

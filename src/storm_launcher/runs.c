@@ -17,14 +17,13 @@ int runs_init(struct runs *r, uint32_t nodes, const uint32_t *cpus)
 	memset(r, 0, sizeof(*r));
 	r->tail = &r->first;
 	r->nodes = nodes;
-	r->cpus = calloc(nodes, sizeof(*r->cpus));
-	r->free = calloc(nodes, sizeof(*r->free));
-	if (!r->cpus || !r->free) {
+	if (!runs_stock_alloc(&r->all, nodes) ||
+	    !runs_stock_alloc(&r->free, nodes)) {
 		runs_fini(r);
 		return STORM_ENOMEM;
 	}
-	memcpy(r->cpus, cpus, nodes * sizeof(*cpus));
-	memcpy(r->free, cpus, nodes * sizeof(*cpus));
+	memcpy(r->all.cpus, cpus, nodes * sizeof(*cpus));
+	memcpy(r->free.cpus, cpus, nodes * sizeof(*cpus));
 	return STORM_OK;
 }
 
@@ -67,9 +66,8 @@ void runs_fini(struct runs *r)
 		r->first = next;
 	}
 	r->tail = &r->first;
-	free(r->cpus);
-	free(r->free);
-	r->cpus = r->free = NULL;
+	runs_stock_free(&r->all);
+	runs_stock_free(&r->free);
 	storm_idset_clear(&r->lost);
 }
 
@@ -113,44 +111,21 @@ bool runs_cpus_read(const char *text, uint32_t nodes, uint32_t *cpus)
 
 /* -------------------------------------------------------------------- CPUs --- */
 
-uint32_t run_cpus_on(const struct runs *r, const struct user_run *run,
-		     uint32_t node, uint32_t nth)
-{
-	return run->whole ? r->cpus[node] :
-			    (run->rank[nth + 1] - run->rank[nth]) * run->cpus;
-}
-
-uint64_t runs_cpus_all(const struct runs *r)
-{
-	uint64_t n = 0;
-
-	for (uint32_t k = 0; k < r->nodes; k++)
-		n += r->cpus[k];
-	return n;
-}
-
-uint64_t runs_cpus_free(const struct runs *r)
-{
-	uint64_t n = 0;
-
-	for (uint32_t k = 0; k < r->nodes; k++)
-		n += r->free[k];
-	return n;
-}
-
 uint64_t run_cpus(const struct runs *r, const struct user_run *run)
 {
+	struct run_stocks all;
 	uint32_t nth = 0;
 	uint64_t n = 0;
 
 	/* one of whole nodes does not know yet which it gets */
+	runs_sum(r, &all);
 	if (!run->rank)
-		return run->whole ? runs_cpus_all(r) :
+		return run->whole ? all.cpus :
 				    (uint64_t) run->tasks * run->cpus;
 	for (uint32_t k = 0; k < run->nodes.count; k++)
 		for (uint32_t i = run->nodes.r[k].first;
 		     i <= run->nodes.r[k].last; i++)
-			n += run_cpus_on(r, run, i, nth++);
+			n += run_share_of(r, run, i, nth++).cpus;
 	return n;
 }
 
@@ -161,7 +136,7 @@ static void runs_give_node(struct runs *r, struct user_run *run, uint32_t node,
 		return;
 	/* without memory the end of the run gives it back */
 	if (!storm_idset_add(&run->freed, node, node))
-		r->free[node] += run_cpus_on(r, run, node, nth);
+		runs_give_share(r, node, run_share_of(r, run, node, nth));
 }
 
 bool run_ranks_done(const struct user_run *run, uint32_t first, uint32_t last)
@@ -177,7 +152,7 @@ bool runs_node_done(const struct user_run *run, uint32_t nth)
 	return run_ranks_done(run, run->rank[nth], run->rank[nth + 1] - 1);
 }
 
-/* Give back the CPUs of each node on which all of its tasks have ended. */
+/* Give back what it has of each node on which all of its tasks have ended. */
 static void runs_give(struct runs *r, struct user_run *run)
 {
 	uint32_t nth = 0;

@@ -10,6 +10,7 @@
 
 #include "run_feed.h"
 #include "run_fold.h"
+#include "run_list.h"
 #include "run_wire.h"
 #include "src/libstorm/storm.h"
 
@@ -17,7 +18,7 @@
 #define RUNS_IDS_MAX 4000000000u
 
 enum run_state {
-	RUN_WAITS, /* for CPUs */
+	RUN_WAITS, /* for CPUs, GPUs or memory */
 	RUN_RUNS,
 	RUN_IS_OVER /* all of its tasks have ended, or are lost */
 };
@@ -33,6 +34,10 @@ struct run_ended {
 struct run_want {
 	uint32_t nodes, tasks;
 	uint32_t cpus;		  /* of each task */
+	uint32_t gpus;		  /* likewise */
+	uint32_t node_gpus;	  /* of each node, if gpus is 0 */
+	uint64_t mem;		  /* MB of each node */
+	uint64_t cpu_mem;	  /* MB for each CPU, if mem is 0 */
 	struct storm_idset with;  /* nodes that it has in any case */
 	struct storm_idset never; /* and those that it does not have */
 	bool whole; /* one task on each node, with all CPUs that the job has there */
@@ -44,13 +49,15 @@ struct user_run {
 	enum run_state state;
 	void *client; /* the head's; NULL: it is gone */
 	uint32_t want_nodes, tasks, cpus;
+	uint32_t gpus, node_gpus; /* as run_want's, and the next two */
+	uint64_t mem, cpu_mem;
 	struct storm_idset with, never; /* nodes */
 	/* once it runs */
 	uint32_t first; /* id of rank 0 */
 	struct storm_idset nodes;
 	uint32_t *rank;		  /* run_layout() */
 	struct storm_idset done;  /* ranks that have ended or are lost */
-	struct storm_idset freed; /* nodes whose CPUs it gave back */
+	struct storm_idset freed; /* nodes whose CPUs and others it gave back */
 	struct storm_idset lost;  /* nodes */
 	struct run_ended *ended;  /* in any order */
 	bool whole;		  /* as run_want's */
@@ -83,9 +90,17 @@ struct user_run {
 	int aborted; /* a rank of MPI has ended it with this status; or 0 */
 };
 
+/* What each node has. */
+struct runs_stock {
+	uint32_t *cpus, *gpus;
+	uint64_t *mem; /* MB */
+};
+
 struct runs {
 	uint32_t nodes;
-	uint32_t *cpus, *free; /* of each node */
+	/* what the job has, of which memory 0 is not known, and not counted; and what
+	 * no run has of that */
+	struct runs_stock all, free;
 	struct storm_idset lost;
 	struct user_run *first, **tail; /* in the order in which they came */
 	uint64_t number;
@@ -93,8 +108,10 @@ struct runs {
 	bool closing; /* no other run begins */
 };
 
-/* STORM_OK or STORM_ENOMEM.  cpus are copied. */
+/* STORM_OK or STORM_ENOMEM.  cpus are copied.  The nodes have nothing else. */
 int runs_init(struct runs *r, uint32_t nodes, const uint32_t *cpus);
+/* Before the first run: what else each of the nodes has, which is copied. */
+void runs_stock(struct runs *r, const uint32_t *gpus, const uint64_t *mem);
 void runs_fini(struct runs *r);
 
 /* "2(x3),1" of SLURM_JOB_CPUS_PER_NODE, for so many nodes.  False: it is not for
@@ -131,9 +148,8 @@ struct user_run *runs_over(const struct runs *r);
 struct user_run *runs_to_kill(const struct runs *r);
 struct user_run *runs_find(const struct runs *r, uint64_t number);
 bool runs_any(const struct runs *r);
-/* CPUs of all nodes, and those that no run has. */
-uint64_t runs_cpus_all(const struct runs *r);
-uint64_t runs_cpus_free(const struct runs *r);
+/* What all nodes have, and what of that no run has. */
+void runs_sum(const struct runs *r, struct run_stocks *out);
 /* How many CPUs has it; or does it wait for, at most? */
 uint64_t run_cpus(const struct runs *r, const struct user_run *run);
 /* Free one that is over. */

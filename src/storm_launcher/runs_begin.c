@@ -22,9 +22,37 @@ static int runs_by_room(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* How many of its tasks each node can have, by the CPUs that it has. */
+/* How many tasks can have so much each; 0: none of it is asked for. */
+static uint64_t runs_tasks_for(uint64_t have, uint64_t each)
+{
+	return each ? have / each : UINT64_MAX;
+}
+
+/* How many of its tasks a node can have, by what that has. */
+static uint32_t runs_room_on(const struct runs *r, const struct user_run *run,
+			     const struct runs_stock *have, uint32_t n)
+{
+	uint64_t each = run->cpu_mem * run->cpus;
+	uint32_t cpus = have->cpus[n];
+	uint64_t room;
+
+	if (have->gpus[n] < run->node_gpus ||
+	    (r->all.mem[n] && have->mem[n] < run->mem))
+		return 0;
+	if (run->whole && cpus < r->all.cpus[n])
+		return 0;
+	if (run->whole)
+		each = run->cpu_mem * cpus;
+	room = run->whole ? 1 : cpus / run->cpus;
+	room = storm_min(room, runs_tasks_for(have->gpus[n], run->gpus));
+	if (r->all.mem[n])
+		room = storm_min(room, runs_tasks_for(have->mem[n], each));
+	return (uint32_t) room;
+}
+
+/* How many each node can have. */
 static uint32_t *runs_room(const struct runs *r, const struct user_run *run,
-			   const uint32_t *have)
+			   const struct runs_stock *have)
 {
 	uint32_t *room = calloc(r->nodes, sizeof(*room));
 
@@ -32,8 +60,7 @@ static uint32_t *runs_room(const struct runs *r, const struct user_run *run,
 		if (storm_idset_has(&r->lost, n) ||
 		    storm_idset_has(&run->never, n))
 			continue;
-		room[n] = run->whole ? have[n] == r->cpus[n] :
-				       have[n] / run->cpus;
+		room[n] = runs_room_on(r, run, have, n);
 	}
 	return room;
 }
@@ -123,9 +150,10 @@ static uint32_t *runs_place_by(const struct runs *r, const struct user_run *run,
 	return NULL;
 }
 
-/* Nodes for it, of the CPUs that each has.  NULL: there are too few. */
+/* Nodes for it, of what each has.  NULL: there are too few. */
 static uint32_t *runs_place(const struct runs *r, const struct user_run *run,
-			    const uint32_t *have, struct storm_idset *out)
+			    const struct runs_stock *have,
+			    struct storm_idset *out)
 {
 	uint32_t *room = runs_room(r, run, have), *rank = NULL;
 
@@ -135,7 +163,7 @@ static uint32_t *runs_place(const struct runs *r, const struct user_run *run,
 	return rank;
 }
 
-/* Take its CPUs from the nodes. */
+/* Take its CPUs and all else from the nodes. */
 static void runs_take(struct runs *r, const struct user_run *run)
 {
 	uint32_t nth = 0;
@@ -143,45 +171,96 @@ static void runs_take(struct runs *r, const struct user_run *run)
 	for (uint32_t k = 0; k < run->nodes.count; k++)
 		for (uint32_t n = run->nodes.r[k].first;
 		     n <= run->nodes.r[k].last; n++)
-			r->free[n] -= run_cpus_on(r, run, n, nth++);
+			runs_take_share(r, n, run_share_of(r, run, n, nth++));
 }
 
-/* Why the job can never have it. */
+/* Has the job enough for it? */
+static bool runs_job_has(const struct runs *r, const struct user_run *run)
+{
+	struct storm_idset nodes = { 0 };
+	uint32_t *rank = runs_place(r, run, &r->all, &nodes);
+
+	storm_idset_clear(&nodes);
+	free(rank);
+	return rank != NULL;
+}
+
+/* The most memory that a node of the job has. */
+static uint64_t runs_most_memory(const struct runs *r)
+{
+	uint64_t most = 0;
+
+	for (uint32_t n = 0; n < r->nodes; n++)
+		most = storm_max(most, r->all.mem[n]);
+	return most;
+}
+
+/* Why the job can never have it: of what is asked for most seldom first. */
 static void runs_say_never(const struct runs *r, const struct user_run *run,
 			   char *why, size_t size)
 {
-	char cpus[40] = "", never[40] = "";
+	char each[64] = "", never[40] = "", has[64];
+	struct user_run less = *run;
+	struct run_stocks all;
 	uint32_t left = (uint32_t) storm_idset_size(&run->never);
 
-	if (run->cpus > 1)
-		snprintf(cpus, sizeof(cpus), " with %u CPUs each", run->cpus);
+	runs_sum(r, &all);
+	less.mem = less.cpu_mem = 0;
 	if (left)
 		snprintf(never, sizeof(never), ", %u of them excluded", left);
+	if (runs_job_has(r, &less)) {
+		if (run->mem)
+			snprintf(each, sizeof(each), " with %llu MB on each",
+				 (unsigned long long) run->mem);
+		else
+			snprintf(each, sizeof(each), " with %llu MB for a CPU",
+				 (unsigned long long) run->cpu_mem);
+		snprintf(has, sizeof(has), "at most %llu MB",
+			 (unsigned long long) runs_most_memory(r));
+	} else if (less.gpus = less.node_gpus = 0, runs_job_has(r, &less)) {
+		snprintf(each, sizeof(each), " with %u GPUs %s",
+			 run->gpus ? run->gpus : run->node_gpus,
+			 run->gpus ? "each" : "on each");
+		snprintf(has, sizeof(has), "%llu GPUs",
+			 (unsigned long long) all.gpus);
+	} else {
+		if (run->cpus > 1)
+			snprintf(each, sizeof(each), " with %u CPUs each",
+				 run->cpus);
+		snprintf(has, sizeof(has), "%llu CPUs",
+			 (unsigned long long) all.cpus);
+	}
 	snprintf(
 		why, size,
-		"%u tasks%s on %u nodes are asked for, the job has %llu CPUs on %u nodes%s",
-		run->tasks, cpus, run->want_nodes,
-		(unsigned long long) runs_cpus_all(r), r->nodes, never);
+		"%u tasks%s on %u nodes are asked for, the job has %s on %u nodes%s",
+		run->tasks, each, run->want_nodes, has, r->nodes, never);
 }
 
 /* False: it can never begin. */
 static bool runs_can_ever(const struct runs *r, const struct user_run *run,
 			  char *why, size_t size)
 {
-	struct storm_idset nodes = { 0 };
-	uint32_t *rank;
-
 	if (run->want_nodes > r->nodes) {
 		snprintf(why, size, "%u nodes are asked for, the job has %u",
 			 run->want_nodes, r->nodes);
 		return false;
 	}
-	rank = runs_place(r, run, r->cpus, &nodes);
-	storm_idset_clear(&nodes);
-	free(rank);
-	if (!rank)
-		runs_say_never(r, run, why, size);
-	return rank != NULL;
+	if (runs_job_has(r, run))
+		return true;
+	runs_say_never(r, run, why, size);
+	return false;
+}
+
+/* How many nodes of the job could have a task of it; those that it may not have count if
+ * none could. */
+static uint32_t runs_may_have(const struct runs *r, const struct user_run *run)
+{
+	uint32_t *room = runs_room(r, run, &r->all), may = 0;
+
+	for (uint32_t n = 0; room && n < r->nodes; n++)
+		may += room[n] > 0;
+	free(room);
+	return may ? may : r->nodes - (uint32_t) storm_idset_size(&run->never);
 }
 
 /* Numbers that are not given follow from the others.  False: they do not agree. */
@@ -189,9 +268,16 @@ static bool runs_numbers(const struct runs *r, const struct run_want *want,
 			 struct user_run *run, char *why, size_t size)
 {
 	uint32_t with = (uint32_t) storm_idset_size(&want->with);
-	uint32_t may = r->nodes - (uint32_t) storm_idset_size(&want->never);
-	uint32_t nodes = want->nodes, tasks = want->tasks;
+	uint32_t nodes = want->nodes, tasks = want->tasks, may;
 
+	run->asked_cpus = want->cpus;
+	run->cpus = want->cpus ? want->cpus : 1;
+	run->gpus = want->gpus;
+	run->node_gpus = want->gpus ? 0 : want->node_gpus;
+	run->mem = want->mem;
+	run->cpu_mem = want->mem ? 0 : want->cpu_mem;
+	run->whole = want->whole;
+	may = runs_may_have(r, run);
 	if (!tasks)
 		tasks = nodes ? nodes : may;
 	if (!nodes)
@@ -213,9 +299,6 @@ static bool runs_numbers(const struct runs *r, const struct run_want *want,
 			 nodes, with);
 	run->want_nodes = nodes;
 	run->tasks = tasks;
-	run->asked_cpus = want->cpus;
-	run->cpus = want->cpus ? want->cpus : 1;
-	run->whole = want->whole;
 	return !*why;
 }
 
@@ -249,7 +332,7 @@ struct user_run *runs_begin(struct runs *r)
 		run = run->next;
 	if (!run || r->closing)
 		return NULL;
-	run->rank = runs_place(r, run, r->free, &run->nodes);
+	run->rank = runs_place(r, run, &r->free, &run->nodes);
 	if (!run->rank) {
 		storm_idset_clear(&run->nodes);
 		return NULL;

@@ -122,6 +122,15 @@ static void run_line_cause(struct run_line *l, uint32_t code,
 			     strerror(value));
 	else if (cause == RUN_NO_PMIX)
 		run_line_pmix(l, value);
+	else if (cause == RUN_NO_BIND && value == ENODEV) /* as srun */
+		run_line_add(l, "CPU binding outside of job step allocation");
+	else if (cause == RUN_NO_BIND)
+		run_line_add(l, "cannot be bound to its CPUs: %s",
+			     strerror(value));
+	else if (cause == RUN_UNBOUND)
+		run_line_add(
+			l,
+			"cannot be bound: Slurm has not bound the job to its own CPUs, see TaskPlugin in slurm.conf(5)");
 	else
 		run_line_add(l, "cannot start a task: %s", strerror(value));
 }

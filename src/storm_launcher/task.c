@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,16 +106,19 @@ struct task_child {
 	char *const *argv;
 	char **env;
 	const struct task_stdio *io;
+	const struct task_place *place;
+	const cpu_set_t
+		*cpus; /* that it is bound to, of so many bytes; or NULL */
+	size_t cpus_size;
 	pid_t launcher;
 	volatile int err;
 	volatile enum run_cause cause;
 };
 
 /* No library function that locks or allocates may be called below. */
-static void task_write_pid(char *variable)
+static size_t task_write_pid(char *at)
 {
-	char *at = variable + strlen(TASK_PID_VARIABLE),
-	     digits[TASK_PID_DIGITS];
+	char *first = at, digits[TASK_PID_DIGITS];
 	unsigned int pid = (unsigned int) getpid(), n = 0;
 
 	do
@@ -123,6 +127,21 @@ static void task_write_pid(char *variable)
 	while (n)
 		*at++ = digits[--n];
 	*at = '\0';
+	return (size_t) (at - first);
+}
+
+/* What is lost of it is no reason to fail. */
+static void task_say_bound(const char *said)
+{
+	size_t n = strcspn(said, "%");
+	char pid[TASK_PID_DIGITS];
+	struct iovec part[] = { { (char *) said, n },
+				{ pid, task_write_pid(pid) },
+				{ (char *) said + n + 1,
+				  strlen(said + n + 1) } };
+
+	if (writev(STDERR_FILENO, part, 3) < 0)
+		return;
 }
 
 static void task_signals_default(void)
@@ -152,6 +171,12 @@ __attribute__((noreturn)) static void task_fail(struct task_child *c,
 	c->err = errno;
 	c->cause = cause;
 	_exit(127);
+}
+
+static void task_bind(struct task_child *c)
+{
+	if (c->cpus && sched_setaffinity(0, c->cpus_size, c->cpus))
+		task_fail(c, RUN_NO_BIND);
 }
 
 static const char *task_path(char **env)
@@ -235,7 +260,8 @@ static int task_child_main(void *arg)
 	    (c->io->pmi == TASK_PMI_FD ? fcntl(TASK_PMI_FD, F_SETFD, 0) :
 					 dup2(c->io->pmi, TASK_PMI_FD)) < 0)
 		task_fail(c, RUN_NO_START);
-	task_write_pid(c->env[0]);
+	task_write_pid(c->env[0] + strlen(TASK_PID_VARIABLE));
+	task_bind(c);
 	task_signals_default();
 	task_limits(c->what);
 	umask((mode_t) c->what->umask);
@@ -243,6 +269,8 @@ static int task_child_main(void *arg)
 		task_fail(c, RUN_NO_CWD);
 	for (int k = 0; k < 3; k++)
 		task_open(c, k);
+	if (c->place->said)
+		task_say_bound(c->place->said);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	errno = task_exec(c->argv, c->env);
@@ -276,8 +304,29 @@ static void task_oom_score(const char *score)
 		storm_log(STORM_LOG_WARN, "oom_score_adj: %s", strerror(errno));
 }
 
+/* False: no memory.  The caller frees it with CPU_FREE(). */
+static bool task_cpu_set(const struct storm_idset *cpus, cpu_set_t **out,
+			 size_t *size)
+{
+	uint32_t count = cpus->count ? cpus->r[cpus->count - 1].last + 1 : 0;
+
+	*out = NULL;
+	if (!count)
+		return true;
+	*out = CPU_ALLOC(count);
+	*size = CPU_ALLOC_SIZE(count);
+	if (!*out)
+		return false;
+	CPU_ZERO_S(*size, *out);
+	for (uint32_t k = 0; k < count; k++)
+		if (storm_idset_has(cpus, k))
+			CPU_SET_S(k, *size, *out);
+	return true;
+}
+
 pid_t task_start(const struct task_form *f, char *const *argv, char **env,
-		 const struct task_stdio *io, uint32_t *code)
+		 const struct task_stdio *io, const struct task_place *place,
+		 uint32_t *code)
 {
 	static char *stack; /* the launcher waits until it is free again */
 	struct task_child c = {
@@ -285,9 +334,11 @@ pid_t task_start(const struct task_form *f, char *const *argv, char **env,
 		.argv = argv,
 		.env = env,
 		.io = io,
+		.place = place,
 		.launcher = getpid(),
 	};
 	sigset_t all, before;
+	cpu_set_t *cpus;
 	pid_t pid;
 
 	if (!stack) {
@@ -299,6 +350,11 @@ pid_t task_start(const struct task_form *f, char *const *argv, char **env,
 			return 0;
 		}
 	}
+	if (!task_cpu_set(&place->bound, &cpus, &c.cpus_size)) {
+		*code = run_code(RUN_NO_BIND, ENOMEM);
+		return 0;
+	}
+	c.cpus = cpus;
 	/* a handler must not run on the child's stack, in the launcher's memory */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -309,6 +365,8 @@ pid_t task_start(const struct task_form *f, char *const *argv, char **env,
 	if (pid < 0)
 		*code = run_code(RUN_NO_START, errno);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (cpus)
+		CPU_FREE(cpus);
 	if (pid < 0)
 		return 0;
 	if (!c.err)

@@ -18,6 +18,14 @@
 	"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", \
 		"GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK"
 
+/* What a task has of its node. */
+struct task_place {
+	struct storm_idset cpus;  /* that it alone has; none: it has no such */
+	struct storm_idset gpus;  /* likewise, by their places in the names */
+	struct storm_idset bound; /* CPUs that it may use; none: all */
+	char *said; /* to what it is bound, for its stderr; "%" where its pid is */
+};
+
 /* What the tasks of a run have in common on this node. */
 struct task_form {
 	const struct run_what *what;
@@ -26,7 +34,13 @@ struct task_form {
 	const char *name;   /* the node's */
 	const char *step;   /* SLURM_STEP_ID of the launchers */
 	char *counts;	    /* run_counts_text() of all nodes */
+	/* GPUs of the run here, by their places in the names; NULL: it has asked for
+	 * none, and sees all */
+	const struct storm_idset *gpus;
 };
+
+/* How many GPUs Slurm has given to the launchers on this node. */
+uint32_t task_gpus(void);
 
 /* The first variable of it: the child writes its number there. */
 #define TASK_PID_VARIABLE "SLURM_TASK_PID="
@@ -35,7 +49,8 @@ struct task_form {
 /* The environment of task number `local` here: the client's, but for what is said of
  * this node or of a step, and those of mpi, which may be NULL and ends with NULL.  The caller frees it with
  * free(), and neither it nor mpi before it is used. */
-char **task_env(const struct task_form *f, uint32_t local, char *const *mpi);
+char **task_env(const struct task_form *f, uint32_t local,
+		const struct task_place *place, char *const *mpi);
 
 /* Its descriptors 0 to 2. */
 struct task_stdio {
@@ -59,6 +74,7 @@ void task_prepare(void);
 /* Start it, as argv.  env is task_env()'s, and changed.  The pid; or 0, and *code says
  * why. */
 pid_t task_start(const struct task_form *f, char *const *argv, char **env,
-		 const struct task_stdio *io, uint32_t *code);
+		 const struct task_stdio *io, const struct task_place *place,
+		 uint32_t *code);
 
 #endif

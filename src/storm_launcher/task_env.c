@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "places.h"
+#include "src/libstorm/base/minmax.h"
 #include "task.h"
 
 /* Names of the client's step, or of none, that would be wrong in a task. */
@@ -49,6 +51,9 @@ static const char *const task_no_begins[] = {
 	"STORM_CONTEXT",
 };
 
+/* GPUs are chosen by them. */
+static const char *const task_gpu_names[] = { TASK_GPU_NAMES };
+
 /* slurmstepd makes them for its node, and the keeper lets none of others through: those
  * that a launcher has are right in its tasks. */
 static const char *const task_of_node[] = {
@@ -80,8 +85,8 @@ static const char *task_name(const char *variable, const char *const *names,
  * the client. */
 static bool task_keeps(const char *variable, bool slurm_gpus)
 {
-	static const char *const gpus[] = { TASK_GPU_NAMES };
-	const char *gpu = task_name(variable, gpus, TASK_COUNT(gpus));
+	const char *gpu =
+		task_name(variable, task_gpu_names, TASK_COUNT(task_gpu_names));
 
 	if (gpu) /* the user's own, unless Slurm has a say */
 		return !slurm_gpus && !getenv(gpu);
@@ -128,8 +133,40 @@ static void task_ranks(char *out, size_t size, uint32_t first, uint32_t n)
 					 k ? "," : "", first + k);
 }
 
+/* Those that say which GPUs of the node are a task's, or its run's. */
+static bool task_is_gpus(const char *name)
+{
+	return task_name(name, task_gpu_names, TASK_COUNT(task_gpu_names)) ||
+	       !strcmp(name, "SLURM_STEP_GPUS") ||
+	       !strcmp(name, "SLURM_GPUS_ON_NODE");
+}
+
+/* Those that slurmstepd gave the launchers, with less in them.  Without GPUs the variables
+ * that Slurm has are not there, as with srun; an empty one of the others hides all. */
+static void task_vars_gpus(struct task_vars *v, const struct task_form *f,
+			   const struct task_place *place)
+{
+	unsigned long long run = storm_idset_size(f->gpus);
+
+	for (size_t i = 0; i < TASK_COUNT(task_of_node); i++) {
+		const char *value = getenv(task_of_node[i]);
+		bool slurms = !strncmp(task_of_node[i], "SLURM_", 6);
+		char picked[4096];
+
+		if (!task_is_gpus(task_of_node[i]) || !value ||
+		    (slurms && !run))
+			continue;
+		if (!strcmp(task_of_node[i], "SLURM_GPUS_ON_NODE"))
+			snprintf(picked, sizeof(picked), "%llu", run);
+		else
+			places_pick(value, &place->gpus, picked,
+				    sizeof(picked));
+		task_var(v, "%s=%s", task_of_node[i], picked);
+	}
+}
+
 static void task_vars_all(struct task_vars *v, const struct task_form *f,
-			  uint32_t local)
+			  uint32_t local, const struct task_place *place)
 {
 	const struct run_start *s = f->start;
 	uint32_t nodes = (uint32_t) storm_idset_size(&s->nodes);
@@ -165,6 +202,8 @@ static void task_vars_all(struct task_vars *v, const struct task_form *f,
 		task_var(v, "PMI_RANK=%u", first + local);
 		task_var(v, "PMI_SIZE=%u", s->tasks);
 	}
+	if (f->gpus)
+		task_vars_gpus(v, f, place);
 	/* without them, and SLURM_STEP_ID, Open MPI 4.1 takes each rank for a program
 	 * of its own, or ends */
 	if (f->what->mpi == RUN_MPI_PMIX) {
@@ -187,11 +226,22 @@ static bool task_has_own(const struct task_form *f, const char *variable)
 		task_name(variable, pmix, TASK_COUNT(pmix)));
 }
 
-char **task_env(const struct task_form *f, uint32_t local, char *const *mpi)
+uint32_t task_gpus(void)
+{
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < TASK_COUNT(task_gpu_names); i++)
+		most = (uint32_t) storm_max(
+			most, places_names(getenv(task_gpu_names[i])));
+	return most;
+}
+
+char **task_env(const struct task_form *f, uint32_t local,
+		const struct task_place *place, char *const *mpi)
 {
 	struct task_vars size = { 0 }, v = { 0 };
 	uint32_t given = 0, more = 0;
-	bool slurm_gpus = false;
+	bool slurm_gpus = f->gpus != NULL;
 	size_t pointers;
 
 	for (; f->what->env[given]; given++)
@@ -199,7 +249,7 @@ char **task_env(const struct task_form *f, uint32_t local, char *const *mpi)
 				       "SLURM_GPUS_ON_NODE=", 19);
 	while (mpi && mpi[more])
 		more++;
-	task_vars_all(&size, f, local);
+	task_vars_all(&size, f, local, place);
 	pointers = (size.count + TASK_COUNT(task_of_node) + given + more + 1) *
 		   sizeof(char *);
 	v.env = malloc(pointers + size.len);
@@ -207,11 +257,12 @@ char **task_env(const struct task_form *f, uint32_t local, char *const *mpi)
 		return NULL;
 	v.text = (char *) v.env + pointers;
 	v.room = size.len;
-	task_vars_all(&v, f, local);
+	task_vars_all(&v, f, local, place);
 	for (size_t i = 0; i < TASK_COUNT(task_of_node); i++) {
 		char *value = getenv(task_of_node[i]);
 
-		if (value) /* what getenv(3) finds has its name before it */
+		if (value && !(f->gpus && task_is_gpus(task_of_node[i])))
+			/* what getenv(3) finds has its name before it */
 			v.env[v.count++] = value - strlen(task_of_node[i]) - 1;
 	}
 	for (uint32_t k = 0; k < given; k++)

@@ -263,12 +263,16 @@ int run_connect(const struct run_job *j, bool start)
 	return sock;
 }
 
-void run_say_cpus(const char *run)
+void run_say_waits(const char *run, const struct run_ask *ask)
 {
+	bool more = ask->gpus || ask->node_gpus || ask->mem || ask->cpu_mem;
+	const char *what = more ? "CPUs, GPUs or memory" : "CPUs";
+
 	if (*run)
-		run_inform("waits for CPUs: run %s", run);
+		run_inform("waits for %s: run %s", what, run);
 	else
-		run_inform("waits for CPUs: other runs of this job have them");
+		run_inform("waits for %s: other runs of this job have them",
+			   what);
 }
 
 void run_say_unanswered(void)

@@ -8,6 +8,7 @@
 #define STORM_RUN_CONNECT_H
 
 #include "src/storm_launcher/run_sock.h"
+#include "src/storm_launcher/run_wire.h"
 
 struct run_job {
 	const char *id;
@@ -26,8 +27,8 @@ bool run_nobody_there(void);
 
 /* What waits longer says so: */
 #define SAY_WAITS 1000 /* ms */
-/* for CPUs, which a run has, or if it is "" some runs; */
-void run_say_cpus(const char *run);
+/* for what it asks for, which a run has, or if that is "" some runs; */
+void run_say_waits(const char *run, const struct run_ask *ask);
 /* and for a head that is silent. */
 void run_say_unanswered(void);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "run_options.h"
+#include "run_places.h"
 #include "src/storm_launcher/run_paths.h"
 #include "storm_config.h"
 
@@ -20,24 +21,22 @@ static const char usage[] =
 	"\n"
 	"  -N, --nodes=N            on so many nodes [one for each task, at most all]\n"
 	"  -n, --ntasks=N           so many tasks [one for each node]\n"
-	"  -c, --cpus-per-task=N    CPUs that each of them takes [1]\n"
+	"  -c, --cpus-per-task=N, --gpus-per-task=N   CPUs [1] and GPUs of each of them\n"
+	"      --gpus-per-node=N, --gres=gpu:N|none, --mem=SIZE, --mem-per-cpu=SIZE\n"
 	"  -w, --nodelist=LIST, -x, --exclude=LIST   on these at least; not on these\n"
 	"  -D, --chdir=PATH         the tasks' directory\n"
 	"  -t, --time=TIME          end it then: minutes, or [days-][hours:]min:sec\n"
 	"  -K, --kill-on-bad-exit   end it when a task fails; =0: do not\n"
 	"  -k, --no-kill            the loss of a node ends its own tasks alone; =off: no\n"
 	"  -W, --wait=SECONDS       end it so long after its first task has ended\n"
-	"  -o, --output=FILE        write there; %t, %n, %N: a file for each task or node\n"
-	"  -e, --error=FILE         likewise, standard error [as -o]\n"
+	"  -o, --output=FILE, -e, --error=FILE   %t, %n, %N: one for each task or node\n"
 	"  -i, --input=all|N|none|FILE   input for all tasks, one, none; a file's [all]\n"
 	"      --open-mode=a|t      append to these files, or empty them first [t]\n"
-	"      --mpi=none|pmi1|pmix tasks are ranks of MPI: pmi1 for MPICH, pmix for\n"
-	"                           Open MPI [none]\n"
-	"  -l, --label              begin each line with the number of its task\n"
-	"  -u, --unbuffered, --fold   not by lines; equal lines once: [0-3]: text\n"
+	"      --mpi=none|pmi1|pmix, --cpu-bind=TYPE   ranks of MPI; see storm(1)\n"
+	"  -l, --label, -u, --unbuffered, --fold   numbers; by pieces; equal lines once\n"
 	"      --pty, --multi-prog  one task has this terminal; PROGRAM is a file of them\n"
 	"      --start, --stop      start launchers that stay; end them and their runs\n"
-	"  -Q, --quiet; -V, --version, -h, --help   errors alone; version, or this summary\n"
+	"  -Q, --quiet; -V, --version, -h, --help   errors alone; version, this summary\n"
 	"\n"
 	"Exit status: the highest of the tasks, 128 and more a signal; 1: lost; 2: usage\n";
 
@@ -163,7 +162,22 @@ static bool run_mpi(const char *value, enum run_mpi *mpi)
 
 /* -------------------------------------------------------------------- options --- */
 
-enum { START = 256, STOP, OPEN_MODE, FOLD, PTY, MPI, MULTI, NOT_YET };
+enum {
+	START = 256,
+	STOP,
+	OPEN_MODE,
+	FOLD,
+	PTY,
+	MPI,
+	MULTI,
+	CPU_BIND,
+	TASK_GPUS,
+	NODE_GPUS,
+	GRES,
+	MEM,
+	CPU_MEM,
+	NOT_YET
+};
 
 static const struct option run_options_known[] = {
 	{ "nodes", required_argument, NULL, 'N' },
@@ -182,6 +196,12 @@ static const struct option run_options_known[] = {
 	{ "open-mode", required_argument, NULL, OPEN_MODE },
 	{ "mpi", required_argument, NULL, MPI },
 	{ "multi-prog", no_argument, NULL, MULTI },
+	{ "cpu-bind", required_argument, NULL, CPU_BIND },
+	{ "gpus-per-task", required_argument, NULL, TASK_GPUS },
+	{ "gpus-per-node", required_argument, NULL, NODE_GPUS },
+	{ "gres", required_argument, NULL, GRES },
+	{ "mem", required_argument, NULL, MEM },
+	{ "mem-per-cpu", required_argument, NULL, CPU_MEM },
 	{ "label", no_argument, NULL, 'l' },
 	{ "fold", no_argument, NULL, FOLD },
 	{ "unbuffered", no_argument, NULL, 'u' },
@@ -192,8 +212,7 @@ static const struct option run_options_known[] = {
 	{ "version", no_argument, NULL, 'V' },
 	{ "help", no_argument, NULL, 'h' },
 	/* srun's, that are missed most */
-	{ "cpu-bind", optional_argument, NULL, NOT_YET },
-	{ "gpus-per-task", optional_argument, NULL, NOT_YET },
+	{ "gpus", required_argument, NULL, NOT_YET },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -263,6 +282,19 @@ static bool run_set(int option, const char *value, struct run_options *o)
 	case MULTI:
 		o->multi = true;
 		return true;
+	case CPU_BIND:
+		return run_places_bind(value, o);
+	case TASK_GPUS:
+		return run_places_gpus(value, "--gpus-per-task", &o->ask.gpus);
+	case NODE_GPUS:
+		return run_places_gpus(value, "--gpus-per-node",
+				       &o->ask.node_gpus);
+	case GRES:
+		return run_places_gres(value, o);
+	case MEM:
+		return run_places_memory(value, &o->ask.mem);
+	case CPU_MEM:
+		return run_places_memory(value, &o->ask.cpu_mem);
 	case 'l':
 		o->label = !value || strcmp(value, "0") != 0;
 		return true;
@@ -353,7 +385,8 @@ int run_parse(int argc, char **argv, struct run_options *o)
 	int c, at = 0;
 
 	*o = (struct run_options) { .ask = { .with = "", .without = "" },
-				    .stream = { "", "" } };
+				    .stream = { "", "" },
+				    .bind_list = "" };
 	if (!run_set_by_variables(o))
 		return RUN_USAGE;
 	while ((c = getopt_long(argc, argv,
@@ -377,7 +410,7 @@ int run_parse(int argc, char **argv, struct run_options *o)
 		if (!run_set(c, optarg, o))
 			return RUN_USAGE;
 	}
-	if (!run_streams_agree(o) || !run_pty_agrees(o))
+	if (!run_streams_agree(o) || !run_pty_agrees(o) || !run_places_agree(o))
 		return RUN_USAGE;
 	run_fit_nodes(&o->ask);
 	o->argv = argv + optind;

@@ -22,7 +22,10 @@ struct run_options {
 	const char *stream[3];
 	bool label, fold, unbuffered, append, pty;
 	enum run_mpi mpi;
-	bool multi;  /* the program is a file that names one for each task */
+	bool multi; /* the program is a file that names one for each task */
+	enum run_bind bind;
+	const char *bind_list; /* or "" */
+	bool bind_verbose, no_gpus;
 	char **argv; /* the program and its arguments; ends with NULL */
 };
 

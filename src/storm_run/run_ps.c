@@ -1,5 +1,5 @@
 /*
- * run_ps.c - storm ps: what this job's launchers run, and what waits for CPUs there.  See
+ * run_ps.c - storm ps: what this job's launchers run, and what waits there.  See
  * storm_run.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -58,25 +58,43 @@ static bool run_ps_line(struct storm_in *body)
 	return true;
 }
 
+/* What the job has not is not shown. */
+static void run_ps_stocks(const struct run_stocks *all)
+{
+	printf("CPUs: %" PRIu64 ", of which %" PRIu64 " are free\n", all->cpus,
+	       all->free_cpus);
+	if (all->gpus)
+		printf("GPUs: %" PRIu64 ", of which %" PRIu64 " are free\n",
+		       all->gpus, all->free_gpus);
+	if (all->mem)
+		printf("MB of memory: %" PRIu64 ", of which %" PRIu64
+		       " are free\n",
+		       all->mem, all->free_mem);
+}
+
+static int run_ps_unread(void)
+{
+	run_say("the launchers' answer cannot be read: they are of another version of STORM");
+	return RUN_FAILED;
+}
+
 /* RUN_GOES_ON, or the exit status. */
 static int run_ps_hear(enum run_kind kind, struct storm_in *body)
 {
-	uint64_t all, unused;
+	struct run_stocks all;
 
 	switch (kind) {
 	case RUN_LIST:
-		all = storm_get64(body);
-		unused = storm_get64(body);
-		printf("CPUs: %" PRIu64 ", of which %" PRIu64 " are free\n",
-		       all, unused);
+		if (!run_stocks_get(body, &all))
+			return run_ps_unread();
+		run_ps_stocks(&all);
 		printf("%-8s %-6s %9s %7s %7s %7s %-16s %s\n", "RUN", "STATE",
 		       "TIME", "TASKS", "LEFT", "CPUS", "NODES", "COMMAND");
 		return RUN_GOES_ON;
 	case RUN_LISTED:
 		if (run_ps_line(body))
 			return RUN_GOES_ON;
-		run_say("the launchers' answer cannot be read: they are of another version of STORM");
-		return RUN_FAILED;
+		return run_ps_unread();
 	case RUN_REFUSED:
 		run_say("%.*s", (int) (body->end - body->p),
 			(const char *) body->p);

@@ -43,7 +43,11 @@ static int run_send(int sock, const struct run_options *asked,
 	struct run_what what = { .argv = asked->argv,
 				 .programs = *programs, /* stay the caller's */
 				 .cwd = cwd,
-				 .mpi = asked->mpi };
+				 .mpi = asked->mpi,
+				 .bind = asked->bind,
+				 .bind_list = asked->bind_list,
+				 .bind_verbose = asked->bind_verbose,
+				 .no_gpus = asked->no_gpus };
 	const int fd[RUN_SOCK_FDS] = { run_stdio_fd(0), run_stdio_fd(1),
 				       run_stdio_fd(2) };
 
@@ -289,7 +293,7 @@ static void run_uncatch(void)
 static void run_say_silent(bool *said)
 {
 	if (run_waits)
-		run_say_cpus(run_waits_for);
+		run_say_waits(run_waits_for, &run_asked->ask);
 	else if (!run_heard && !*said)
 		run_say_unanswered();
 	*said |= !run_heard;

@@ -166,6 +166,40 @@ def ended(lab, one, *lines):
     assert "next 0" in one.log(), one.log()
 
 
+#: Each case is run by both; what they print, and how they end, is in files
+BOTH = """
+unset SLURM_NTASKS_PER_NODE SLURM_NTASKS SLURM_NPROCS
+storm run true
+n=0
+# srun of 22.05 hangs now and then with files as standard streams
+stock() {
+  for try in 1 2 3; do
+    BY=srun timeout 20 srun --launch=slurm "$@"; code=$?
+    [ $code = 124 ] || return $code
+  done
+}
+both() {
+  n=$((n + 1))
+  stock "$@" >$n.srun 2>$n.srun.err </dev/null; echo $? >>$n.srun.err
+  BY=storm storm run "$@" >$n.storm 2>$n.storm.err </dev/null; echo $? >>$n.storm.err
+}
+"""
+
+
+def run_both(lab, script, **options):
+    """[{"srun": (what is printed, what is said and the code), "storm": ...}, ...]"""
+    one = begin(lab, BOTH + script, **options)
+    assert one.finish().code == 0, one.log()
+    cases = []
+    while (one.dir / f"{len(cases) + 1}.storm").exists():
+        n = len(cases) + 1
+        cases.append({by: ((one.dir / f"{n}.{by}").read_text(),
+                           (one.dir / f"{n}.{by}.err").read_text())
+                      for by in ("srun", "storm")})
+    assert cases, one.log()
+    return cases
+
+
 #: One launcher is kept from its start by a TaskProlog, until there is a file
 HELD_START = """
 echo '#!/bin/sh

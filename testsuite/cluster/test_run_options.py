@@ -5,46 +5,12 @@ import re
 import pytest
 
 from harness import MACHINES, chosen
-from run_lab import batch, begin, end_run, ends, lab  # noqa: F401
+from run_lab import BOTH, batch, begin, end_run, ends, lab, run_both  # noqa: F401
 
 pytestmark = [
     pytest.mark.storm_only,
     pytest.mark.skipif(chosen() != MACHINES, reason="SKIP: it is compared with srun of "
                        "22.05: run it without --slurm")]
-
-#: Each case is run by both; what they print, and how they end, is in files
-BOTH = """
-unset SLURM_NTASKS_PER_NODE SLURM_NTASKS SLURM_NPROCS
-storm run true
-n=0
-# srun of 22.05 hangs now and then with files as standard streams
-stock() {
-  for try in 1 2 3; do
-    BY=srun timeout 20 srun --launch=slurm "$@"; code=$?
-    [ $code = 124 ] || return $code
-  done
-}
-both() {
-  n=$((n + 1))
-  stock "$@" >$n.srun 2>$n.srun.err </dev/null; echo $? >>$n.srun.err
-  BY=storm storm run "$@" >$n.storm 2>$n.storm.err </dev/null; echo $? >>$n.storm.err
-}
-"""
-
-
-def run_both(lab, script):
-    """[{"srun": (what is printed, what is said and the code), "storm": ...}, ...]"""
-    one = begin(lab, BOTH + script)
-    assert one.finish().code == 0, one.log()
-    cases = []
-    while (one.dir / f"{len(cases) + 1}.storm").exists():
-        n = len(cases) + 1
-        cases.append({by: ((one.dir / f"{n}.{by}").read_text(),
-                           (one.dir / f"{n}.{by}.err").read_text())
-                      for by in ("srun", "storm")})
-    assert cases, one.log()
-    return cases
-
 
 def test_layout(lab):
     """Which task is where, with how many CPUs and in which directory, and what tasks
@@ -338,11 +304,12 @@ storm run -n1 -c3 true; echo $?
             (["-t", "x"], '"x" is no time'), (["-t1:2:3:4"], '"1:2:3:4" is no time'),
             (["-K2"], '"2" is neither 0 nor 1'), (["-W-1"], '"-1" is no number of seconds'),
             (["-c0"], '"0" is no number of CPUs'),
-            (["--mpi=pmix"],
-             "--mpi=pmix: storm run has none, and pmi1 for MPICH and its relatives"),
-            (["--cpu-bind", "cores"], "--cpu-bind: storm run does not have it yet; srun has"),
-            (["--gpus-per-task=1"],
-             "--gpus-per-task: storm run does not have it yet; srun has")):
+            (["--mpi=pmi2"],
+             "--mpi=pmi2: storm run has none, pmi1 for MPICH and its "
+             "relatives, and pmix for Open MPI"),
+            (["--gpus-per-task=a100:1"],
+             "--gpus-per-task=a100:1: it is to be a number of GPUs, of any type"),
+            (["--gpus=1"], "--gpus: storm run does not have it yet; srun has")):
         done = lab.run(["storm", "run", *argv, "true"])
         assert (done.code, done.err) == (2, f"storm run: {text}\n")
     shown = lab.run(["storm", "run", "--help"]).out.splitlines()

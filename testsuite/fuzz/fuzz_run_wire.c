@@ -9,6 +9,7 @@
  */
 #include "fuzz.h"
 #include "src/libstorm/base/minmax.h"
+#include "src/storm_launcher/run_bind.h"
 #include "src/storm_launcher/run_list.h"
 #include "src/storm_launcher/run_pieces.h"
 
@@ -37,6 +38,23 @@ static void pack_end(const struct storm_out *o)
 
 /* ------------------------------------------------------------- a client's wish --- */
 
+/* A list that is valid has CPUs for each task. */
+static void bind_read(const struct run_what *w)
+{
+	bool masks = w->bind == RUN_BIND_MASK;
+	bool valid = run_bind_list_valid(w->bind_list, masks);
+
+	for (uint32_t local = 0; local < 5; local++) {
+		struct storm_idset s = { 0 };
+
+		must(run_bind_list(w->bind_list, masks, local * 999999999u,
+				   &s) == valid);
+		must(!valid ||
+		     (s.count && s.r[s.count - 1].last < RUN_BIND_CPUS));
+		storm_idset_clear(&s);
+	}
+}
+
 static bool ask_read(const uint8_t *buf, size_t len, struct packed *out)
 {
 	struct storm_in i = { buf, buf + len, false };
@@ -46,6 +64,7 @@ static bool ask_read(const uint8_t *buf, size_t len, struct packed *out)
 
 	if (!run_ask_get(&i, &a) || !run_what_get(&i, &w))
 		return false;
+	bind_read(&w);
 	must(w.argv[0] && !(w.umask & ~0777u) && w.input < RUN_INPUTS);
 	o = pack_begin(out, run_ask_len(&a) + run_what_len(&w));
 	run_ask_put(&o, &a);

@@ -1643,6 +1643,8 @@ static void runs(void)
 		.fold = true,
 		.pty = true,
 		.window = { 24, 80, 640, 480 },
+		.bind = RUN_BIND_MASK,
+		.bind_list = "0x3,f0*2",
 		.input = RUN_INPUT_EACH,
 		.framed = true,
 		.argv = (char *[]) { "true", "", NULL },
@@ -1655,13 +1657,23 @@ static void runs(void)
 		{ NULL, 0, (char *[]) { "b", NULL }, 0 },
 	};
 	uint8_t head[RUN_FRAME_HEADER];
-	uint32_t cpus[] = { 2, 1 };
+	uint32_t cpus[] = { 2, 1 }, gpus[] = { 1, 0 };
+	uint64_t mem[] = { 1000, 0 };
 	struct storm_node nodes[] = { { .name = "n1" }, { .name = "n2" } };
 
 	begin();
 	storm_put8(&o, 0);
-	run_ask_put(&o, &(struct run_ask) { 2, 3, 1, 60, 5, true, true, false,
-					    "n[1-2]", "n9" });
+	run_ask_put(&o, &(struct run_ask) { .nodes = 2,
+					    .tasks = 3,
+					    .cpus = 1,
+					    .gpus = 1,
+					    .mem = 100,
+					    .limit = 60,
+					    .wait = 5,
+					    .kill = true,
+					    .keep = true,
+					    .with = "n[1-2]",
+					    .without = "n9" });
 	run_what_put(&o, &what);
 	end("run_wire", "ask");
 
@@ -1691,6 +1703,8 @@ static void runs(void)
 	run_step_put(&o, &(struct run_step) { .job = 7,
 					      .count = 2,
 					      .cpus = cpus,
+					      .gpus = gpus,
+					      .mem = mem,
 					      .nodes = nodes });
 	end("run_wire", "step");
 

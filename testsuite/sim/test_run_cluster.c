@@ -660,6 +660,7 @@ static void play_crashes(struct play *p)
 static void play_is_over(struct play *p)
 {
 	const struct storm_owner *o = storm_sim_owner(p->sim);
+	struct run_stocks all;
 
 	for (int k = 0; k < PATIENCE && p->runs.first; k++)
 		go_on(p, STORM_SEC);
@@ -675,7 +676,9 @@ static void play_is_over(struct play *p)
 	CHECK(p->over == p->asked, "%u of %u are over", p->over, p->asked);
 	if (p->runs.lost.count)
 		return;
-	CHECK(runs_cpus_free(&p->runs) == runs_cpus_all(&p->runs),
+	runs_sum(&p->runs, &all);
+	CHECK(all.cpus == all.free_cpus && all.gpus == all.free_gpus &&
+		      all.mem == all.free_mem,
 	      "seed %llu: CPUs are not given back",
 	      (unsigned long long) p->seed);
 	CHECK(!o->reports.got.count, "seed %llu: the owner keeps reports",

@@ -334,16 +334,16 @@ START_TEST(test_whole)
 	report(&r, 0, one->first, one->first);
 	runs_drop(&r, one);
 	must(runs_begin(&r) == all && all->rank[3] == 3);
-	must(!r.free[0] && !r.free[1] && !r.free[2]);
+	must(!r.free.cpus[0] && !r.free.cpus[1] && !r.free.cpus[2]);
 	must(run_cpus(&r, all) == 10);
 	next = add(&r, &(struct run_want) { .tasks = 5, .nodes = 1 });
 	must(!runs_begin(&r));
 	report(&r, 0, all->first + 2, all->first + 2);
-	must(r.free[2] == 7 && !r.free[0] && runs_begin(&r) == next);
+	must(r.free.cpus[2] == 7 && !r.free.cpus[0] && runs_begin(&r) == next);
 	report(&r, 0, all->first, all->first + 1);
 	must(runs_over(&r) == all);
 	runs_drop(&r, all);
-	must(r.free[0] == 2 && r.free[1] == 1 && r.free[2] == 2);
+	must(r.free.cpus[0] == 2 && r.free.cpus[1] == 1 && r.free.cpus[2] == 2);
 	must(!runs_add(
 		&r,
 		&(struct run_want) { .whole = true, .tasks = 4, .nodes = 2 },

@@ -139,16 +139,16 @@ START_TEST(test_uneven)
 	must(!runs_init(&r, 3, cpus));
 	run = add(&r, 0, 10);
 	must(runs_begin(&r) == run && run->rank[1] == 2 && run->rank[2] == 3);
-	must(!r.free[0] && !r.free[1] && !r.free[2]);
+	must(!r.free.cpus[0] && !r.free.cpus[1] && !r.free.cpus[2]);
 	report(&r, run_code(RUN_EXITED, 1), 2, 2);
-	must(r.free[1] == 1 && !r.free[2]);
+	must(r.free.cpus[1] == 1 && !r.free.cpus[2]);
 	ck_assert_str_eq(told(run),
 			 "error: n2: task 2: Exited with exit code 1\n");
 	runs_lose(&r, 2);
 	report(&r, 0, 0, 1);
 	must(runs_over(&r) == run);
 	runs_drop(&r, run);
-	must(r.free[0] == 2 && r.free[1] == 1 && r.free[2] == 7);
+	must(r.free.cpus[0] == 2 && r.free.cpus[1] == 1 && r.free.cpus[2] == 7);
 	runs_fini(&r);
 	/* the node with one CPU has come first, and does not fit */
 	must(!runs_init(&r, 3, (const uint32_t[]) { 1, 4, 4 }));
@@ -179,7 +179,7 @@ START_TEST(test_one_run)
 	must(runs_over(&r) == run && !run_status(run));
 	ck_assert_str_eq(told(run), "");
 	runs_drop(&r, run);
-	must(!runs_any(&r) && r.free[0] == 2 && r.free[2] == 2);
+	must(!runs_any(&r) && r.free.cpus[0] == 2 && r.free.cpus[2] == 2);
 	runs_fini(&r);
 }
 END_TEST
@@ -198,7 +198,7 @@ START_TEST(test_refused)
 	/* two on each of two nodes: the one of one CPU is left out */
 	add(&r, 2, 4);
 	must(runs_begin(&r) && !storm_idset_has(&r.first->nodes, 1));
-	must(!r.free[0] && r.free[1] == 1 && !r.free[2]);
+	must(!r.free.cpus[0] && r.free.cpus[1] == 1 && !r.free.cpus[2]);
 	runs_fini(&r);
 }
 END_TEST
@@ -217,10 +217,11 @@ START_TEST(test_wants)
 	run = runs_add(&r, &want, &r, why, sizeof(why));
 	must(run && runs_begin(&r) == run && run->want_nodes == 3);
 	must(run->rank[1] == 1 && run->rank[2] == 3 && run->rank[3] == 5);
-	must(r.free[0] == 1 && r.free[1] == 4 && !r.free[2] && r.free[3] == 4);
+	must(r.free.cpus[0] == 1 && r.free.cpus[1] == 4 && !r.free.cpus[2] &&
+	     r.free.cpus[3] == 4);
 	report(&r, 0, run->first, run->first + 4);
 	runs_drop(&r, run);
-	must(r.free[0] == 3 && r.free[2] == 4 && r.free[3] == 8);
+	must(r.free.cpus[0] == 3 && r.free.cpus[2] == 4 && r.free.cpus[3] == 8);
 	/* those that are named, and the first of the others */
 	storm_idset_clear(&want.never);
 	want = (struct run_want) { .nodes = 2, .with = set_of(2, 2) };
@@ -235,7 +236,7 @@ START_TEST(test_wants)
 	report(&r, 0, run->first, run->first + 1);
 	runs_drop(&r, run);
 	run = runs_begin(&r);
-	must(run && storm_idset_has(&run->nodes, 2) && !r.free[2]);
+	must(run && storm_idset_has(&run->nodes, 2) && !r.free.cpus[2]);
 	want.cpus = 5;
 	must(!runs_add(&r, &want, &r, why, sizeof(why)));
 	ck_assert_str_eq(
@@ -299,7 +300,7 @@ START_TEST(test_queue)
 	must(runs_over(&r) == c);
 	runs_drop(&r, c);
 	must(past_is(&r, UINT32_MAX, 1, r.next_id));
-	must(r.free[0] == 2 && r.free[1] == 2);
+	must(r.free.cpus[0] == 2 && r.free.cpus[1] == 2);
 	runs_fini(&r);
 }
 END_TEST
@@ -535,7 +536,7 @@ START_TEST(test_random)
 			must(id < 3000);
 		}
 		for (uint32_t k = 0; k < nodes; k++)
-			must(r.free[k] <= cpus[k]);
+			must(r.free.cpus[k] <= cpus[k]);
 		for (uint32_t k = 0; id && k < 4; k++) {
 			uint32_t t = below(&x, id);
 
@@ -558,7 +559,7 @@ START_TEST(test_random)
 		must(all++ < 3000);
 	}
 	for (uint32_t k = 0; k < nodes; k++)
-		must(r.free[k] == cpus[k]);
+		must(r.free.cpus[k] == cpus[k]);
 	runs_fini(&r);
 }
 END_TEST
@@ -624,7 +625,7 @@ START_TEST(test_random_faults)
 		while ((run = runs_over(&r)))
 			runs_drop(&r, run);
 		for (uint32_t k = 0; k < nodes; k++)
-			must(r.free[k] <= cpus[k]);
+			must(r.free.cpus[k] <= cpus[k]);
 	}
 	runs_close(&r, true);
 	while ((run = runs_to_kill(&r)))
@@ -637,7 +638,7 @@ START_TEST(test_random_faults)
 	}
 	must(!runs_any(&r) && !runs_begin(&r));
 	for (uint32_t k = 0; k < nodes; k++)
-		must(r.free[k] == cpus[k]);
+		must(r.free.cpus[k] == cpus[k]);
 	runs_fini(&r);
 }
 END_TEST
@@ -654,6 +655,9 @@ static struct run_what some_what(void)
 			      .stream = { "none", "o.%t", "" },
 			      .label = true,
 			      .lends = true,
+			      .bind = RUN_BIND_MAP,
+			      .bind_list = "0,3*2",
+			      .bind_verbose = true,
 			      .input = RUN_INPUT_ONE,
 			      .input_rank = 77,
 			      .argv = argv_,
@@ -691,6 +695,8 @@ START_TEST(test_what)
 	     !*w.stream[2] && w.label && !w.append && !w.direct);
 	must(w.lends && !w.framed && w.input == RUN_INPUT_ONE &&
 	     w.input_rank == 77);
+	must(w.bind == RUN_BIND_MAP && !strcmp(w.bind_list, "0,3*2") &&
+	     w.bind_verbose && !w.no_gpus);
 	must(w.umask == 027 && !strcmp(w.cwd, "/home") &&
 	     w.limit[3] == 3ull << 33);
 	for (int k = 0; k < 5; k++)
@@ -744,6 +750,8 @@ START_TEST(test_start)
 			       .first = 100,
 			       .tasks = 9,
 			       .cpus = 3,
+			       .gpus = 2,
+			       .node_gpus = 5,
 			       .names = "n[4-7,10]",
 			       .local = STORM_NO_NODE },
 			 t;
@@ -764,7 +772,8 @@ START_TEST(test_start)
 	must(!o.bad && len == run_start_len(&s));
 	in = (struct storm_in) { buf, buf + len, false };
 	must(run_start_get(&in, &t) && storm_in_done(&in));
-	must(t.cpus == 3 && !strcmp(t.names, s.names));
+	must(t.cpus == 3 && t.gpus == 2 && t.node_gpus == 5 &&
+	     !strcmp(t.names, s.names));
 	must(t.number == 7 && t.first == 100 && t.tasks == 9 &&
 	     t.local == STORM_NO_NODE && t.relay.port == 1234 &&
 	     t.life[15] == 5);
@@ -788,11 +797,14 @@ END_TEST
 
 START_TEST(test_step)
 {
-	uint32_t cpus[] = { 2, 7 };
+	uint32_t cpus[] = { 2, 7 }, gpus[] = { 0, 4 };
+	uint64_t mem[] = { 1ull << 33, 5 };
 	struct storm_node nodes[2] = { { .name = "n1" }, { .name = "n20" } };
 	struct run_step s = { .job = 9,
 			      .count = 2,
 			      .cpus = cpus,
+			      .gpus = gpus,
+			      .mem = mem,
 			      .nodes = nodes },
 			t;
 	uint8_t buf[256];
@@ -808,6 +820,7 @@ START_TEST(test_step)
 	must(!o.bad && len == run_step_len(&s));
 	in = (struct storm_in) { buf, buf + len, false };
 	must(run_step_get(&in, &t) && t.job == 9 && t.count == 2);
+	must(t.gpus[1] == 4 && t.mem[0] == 1ull << 33 && t.mem[1] == 5);
 	must(t.cpus[1] == 7 && t.key[15] == 7);
 	ck_assert_str_eq(t.nodes[1].name, "n20");
 	must(!memcmp(&t.nodes[1].addr, &nodes[1].addr, sizeof(nodes[1].addr)));
@@ -907,6 +920,8 @@ static void ask_is(const struct run_ask *a, const uint8_t *buf, size_t len)
 	struct run_ask b;
 
 	must(run_ask_get(&in, &b) && storm_in_done(&in));
+	must(b.gpus == a->gpus && b.node_gpus == a->node_gpus &&
+	     b.mem == a->mem && b.cpu_mem == a->cpu_mem);
 	must(b.nodes == a->nodes && b.tasks == a->tasks && b.cpus == a->cpus &&
 	     b.limit == a->limit && b.wait == a->wait && b.kill == a->kill &&
 	     b.keep == a->keep && b.whole == a->whole &&
@@ -915,8 +930,19 @@ static void ask_is(const struct run_ask *a, const uint8_t *buf, size_t len)
 
 START_TEST(test_ask)
 {
-	const struct run_ask a = { 1,	 2,	3,    4,	   5,
-				   true, false, true, "n1,m[2-3]", "" };
+	const struct run_ask a = { .nodes = 1,
+				   .tasks = 2,
+				   .cpus = 3,
+				   .gpus = 6,
+				   .node_gpus = 7,
+				   .mem = 1ull << 40,
+				   .cpu_mem = 8,
+				   .limit = 4,
+				   .wait = 5,
+				   .kill = true,
+				   .whole = true,
+				   .with = "n1,m[2-3]",
+				   .without = "" };
 	uint8_t buf[100];
 	struct storm_out o = { buf, buf + sizeof(buf), false };
 	size_t len = run_ask_len(&a);

@@ -170,6 +170,19 @@ def _cgroup_conf(plan):
     return f"CgroupPlugin={kind}\n"
 
 
+#: Slurm takes no other files for GPUs than devices
+GPUS = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random")
+
+
+def _write_gpus(path, conf):
+    """What plays the GPUs of a line NodeName=... Gres=gpu:N."""
+    counts = [int(n) for key, value in conf if key.lower() == "nodename"
+              for n in re.findall(r"\bGres=gpu:(\d+)", value)]
+    if counts:
+        write(path, "".join(f"Name=gpu File={file}\n"
+                            for file in GPUS[:max(counts)]))
+
+
 def _with_users(path, lines, taken):
     with open(path) as f:
         kept = [l for l in f.read().splitlines()
@@ -194,6 +207,7 @@ def write_etc(plan):
             login=address_of("login"))
     write(etc + "/slurm/slurm.conf", merge(text, plan.conf))
     write(etc + "/slurm/cgroup.conf", _cgroup_conf(plan))
+    _write_gpus(etc + "/slurm/gres.conf", plan.conf)
     if plan.stage:
         write(etc + "/slurm/plugstack.conf",
               "optional spank_storm.so\n")

@@ -1,0 +1,261 @@
+/*
+ * places.c - see places.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "places.h"
+#include "src/libstorm/base/idset.h"
+
+int places_init(struct places *p, const struct storm_idset *cpus, uint32_t gpus)
+{
+	uint32_t count = (uint32_t) storm_idset_size(cpus), n = 0;
+
+	/* calloc(3) of nothing may be NULL */
+	*p = (struct places) {
+		.count = count,
+		.cpus = calloc((size_t) count + 1, sizeof(*p->cpus)),
+		.taken = calloc((size_t) count + 1, sizeof(*p->taken)),
+		.gpus = gpus,
+		.gpu_taken = calloc((size_t) gpus + 1, sizeof(*p->gpu_taken)),
+	};
+	if (!p->cpus || !p->taken || !p->gpu_taken) {
+		places_fini(p);
+		return STORM_ENOMEM;
+	}
+	for (uint32_t k = 0; k < cpus->count; k++)
+		for (uint32_t c = cpus->r[k].first; c <= cpus->r[k].last;
+		     c++, n++)
+			p->cpus[n] = (struct place_cpu) { .cpu = c, .core = n };
+	return STORM_OK;
+}
+
+void places_fini(struct places *p)
+{
+	free(p->cpus);
+	free(p->taken);
+	free(p->gpu_taken);
+	*p = (struct places) { .count = 0 };
+}
+
+/* -------------------------------------------------------------------- CPUs --- */
+
+enum place_level { LEVEL_LDOM, LEVEL_SOCKET, LEVEL_NODE };
+
+static bool place_is_in(const struct place_cpu *a, const struct place_cpu *b,
+			enum place_level level)
+{
+	return level == LEVEL_NODE ||
+	       (level == LEVEL_LDOM ? a->ldom == b->ldom :
+				      a->socket == b->socket);
+}
+
+/* CPUs that no task has, in the part of the node in which this one is. */
+static uint32_t place_room(const struct places *p, uint32_t of,
+			   enum place_level level)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < p->count; k++)
+		n += !p->taken[k] &&
+		     place_is_in(&p->cpus[k], &p->cpus[of], level);
+	return n;
+}
+
+/* A CPU of the smallest part that has room for so many, and of those the one with the
+ * least room, so that large ones stay for large tasks.  UINT32_MAX: none has. */
+static uint32_t place_part_for(const struct places *p, uint32_t count,
+			       enum place_level *level)
+{
+	uint32_t best = UINT32_MAX, least = UINT32_MAX;
+
+	for (*level = LEVEL_LDOM; best == UINT32_MAX; ++*level) {
+		for (uint32_t k = 0; k < p->count; k++) {
+			uint32_t room = place_room(p, k, *level);
+
+			if (room >= count && room < least) {
+				best = k;
+				least = room;
+			}
+		}
+		if (best != UINT32_MAX || *level == LEVEL_NODE)
+			return best;
+	}
+	return best;
+}
+
+/* How many CPUs of this one's core have tasks? */
+static uint32_t place_core_load(const struct places *p, uint32_t of)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < p->count; k++)
+		n += p->taken[k] && p->cpus[k].core == p->cpus[of].core;
+	return n;
+}
+
+/* The first CPU that is free in the core with the least load. */
+static uint32_t place_next(const struct places *p, uint32_t part,
+			   enum place_level level)
+{
+	uint32_t best = UINT32_MAX, least = UINT32_MAX;
+
+	for (uint32_t k = 0; k < p->count; k++) {
+		uint32_t load;
+
+		if (p->taken[k] ||
+		    !place_is_in(&p->cpus[k], &p->cpus[part], level))
+			continue;
+		load = place_core_load(p, k);
+		if (load < least) {
+			best = k;
+			least = load;
+		}
+	}
+	return best;
+}
+
+bool places_take_cpus(struct places *p, uint32_t count, struct storm_idset *out)
+{
+	enum place_level level;
+	uint32_t part = place_part_for(p, count, &level);
+	bool good = count && part != UINT32_MAX;
+
+	while (good && count) {
+		uint32_t first = place_next(p, part, level);
+
+		/* what the core has besides comes with it */
+		for (uint32_t k = first; good && count && k < p->count; k++) {
+			if (p->taken[k] ||
+			    p->cpus[k].core != p->cpus[first].core)
+				continue;
+			good = !storm_idset_add(out, p->cpus[k].cpu,
+						p->cpus[k].cpu);
+			p->taken[k] = good;
+			count -= good;
+		}
+	}
+	if (!good) {
+		places_give_cpus(p, out);
+		storm_idset_clear(out);
+	}
+	return good;
+}
+
+void places_give_cpus(struct places *p, const struct storm_idset *cpus)
+{
+	for (uint32_t k = 0; k < p->count; k++)
+		if (storm_idset_has(cpus, p->cpus[k].cpu))
+			p->taken[k] = false;
+}
+
+static bool place_widens(const struct places *p, uint32_t k,
+			 const struct place_cpu *own, enum run_bind unit)
+{
+	const struct place_cpu *c = &p->cpus[k];
+
+	return unit == RUN_BIND_SOCKETS ? c->socket == own->socket :
+	       unit == RUN_BIND_LDOMS	? c->ldom == own->ldom :
+	       unit == RUN_BIND_CORES	? c->core == own->core && !p->taken[k] :
+					  false;
+}
+
+bool places_widen(const struct places *p, const struct storm_idset *own,
+		  enum run_bind unit, struct storm_idset *out)
+{
+	if (storm_idset_union(out, own))
+		return false;
+	for (uint32_t o = 0; o < p->count; o++) {
+		if (!storm_idset_has(own, p->cpus[o].cpu))
+			continue;
+		for (uint32_t k = 0; k < p->count; k++)
+			if (place_widens(p, k, &p->cpus[o], unit) &&
+			    storm_idset_add(out, p->cpus[k].cpu,
+					    p->cpus[k].cpu))
+				return false;
+	}
+	return true;
+}
+
+/* -------------------------------------------------------------------- GPUs --- */
+
+bool places_take_gpus(struct places *p, uint32_t count, struct storm_idset *out)
+{
+	for (uint32_t k = 0; k < p->gpus && count; k++) {
+		if (p->gpu_taken[k])
+			continue;
+		if (storm_idset_add(out, k, k))
+			break;
+		p->gpu_taken[k] = true;
+		count--;
+	}
+	if (!count)
+		return true;
+	places_give_gpus(p, out);
+	storm_idset_clear(out);
+	return false;
+}
+
+void places_give_gpus(struct places *p, const struct storm_idset *gpus)
+{
+	for (uint32_t k = 0; k < p->gpus; k++)
+		if (storm_idset_has(gpus, k))
+			p->gpu_taken[k] = false;
+}
+
+bool places_part(const struct storm_idset *all, uint32_t nth, uint32_t count,
+		 struct storm_idset *out)
+{
+	for (uint32_t k = 0; k < all->count && count; k++)
+		for (uint32_t i = all->r[k].first; i <= all->r[k].last && count;
+		     i++) {
+			if (nth) {
+				nth--;
+				continue;
+			}
+			if (storm_idset_add(out, i, i))
+				return false;
+			count--;
+		}
+	return !count;
+}
+
+/* ------------------------------------------------------------------- names --- */
+
+uint32_t places_names(const char *names)
+{
+	uint32_t n = 1;
+
+	if (!names || !*names || !strcmp(names, "NoDevFiles"))
+		return 0;
+	for (; *names; names++)
+		n += *names == ',';
+	return n;
+}
+
+size_t places_pick(const char *names, const struct storm_idset *which,
+		   char *out, size_t size)
+{
+	size_t len = 0;
+
+	for (uint32_t nth = 0;; nth++) {
+		size_t n = strcspn(names, ",");
+
+		if (storm_idset_has(which, nth)) {
+			if (len && len + 1 < size)
+				out[len] = ',';
+			len += len > 0;
+			if (len + n < size)
+				memcpy(out + len, names, n);
+			len += n;
+		}
+		if (!names[n])
+			break;
+		names += n + 1;
+	}
+	if (size)
+		out[len < size ? len : size - 1] = '\0';
+	return len;
+}

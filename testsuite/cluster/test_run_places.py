@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""storm run: which CPUs, GPUs and how much memory runs have. Slurm takes devices of any
+kind for GPUs, and tasks here only look at their variables."""
+import re
+
+import pytest
+
+from conftest import make
+from harness import MACHINES, chosen
+from run_lab import batch, end_run, run_both  # noqa: F401
+
+pytestmark = [
+    pytest.mark.storm_only,
+    pytest.mark.skipif(chosen() != MACHINES, reason="SKIP: it is compared with srun of "
+                       "22.05: run it without --slurm")]
+
+NODES = 2
+GPUS = 2        # of each node
+
+#: What the job has: all CPUs and GPUs of both nodes
+JOB = {"nodes": NODES, "options": [f"--gres=gpu:{GPUS}", "--mem=500"]}
+
+
+@pytest.fixture(scope="module")
+def places_lab():
+    c = make("places", NODES, cpus=2, standing=False, conf={
+        "ProctrackType": "proctrack/cgroup",
+        "TaskPlugin": "task/cgroup,task/affinity",
+        "SelectTypeParameters": "CR_Core_Memory",
+        "GresTypes": "gpu",
+        "NodeName": f"n[1-{NODES}] CPUs=2 Sockets=1 CoresPerSocket=2 ThreadsPerCore=1 "
+                    f"RealMemory=1000 Gres=gpu:{GPUS} State=UNKNOWN"})
+    yield c
+    c.down()
+
+
+@pytest.fixture
+def lab(places_lab):
+    return places_lab
+
+
+#: Slurm kills the keeper with the script of its job, and may leave its files
+STOP = "storm run --stop\n"
+
+
+def test_gpus_as_srun(lab):
+    """Tasks see the GPUs that they have asked for, by the variables that srun sets; without
+    a word those of the job. --gres=none hides them, also where no control group does."""
+    cases = run_both(lab, """
+show() { both --mem=0 -w n1 -N1 "$@" sh -c 'echo $SLURM_PROCID \\
+  cuda ${CUDA_VISIBLE_DEVICES:-no} rocr ${ROCR_VISIBLE_DEVICES:-no} \\
+  step ${SLURM_STEP_GPUS-no} node ${SLURM_GPUS_ON_NODE-no}'; }
+show -n1
+show -n2 --gpus-per-task=1
+show -n1 --gpus-per-task=2
+show -n2 --gres=gpu:1
+show -n2 --gpus-per-node=2
+show -n1 --gres=none
+""" + STOP, **JOB)
+    for case in cases:
+        shown = {by: sorted(out.splitlines()) for by, (out, _) in case.items()}
+        assert shown["srun"] == shown["storm"], case
+    assert cases[1]["storm"][0].count(" cuda ") == 2
+    assert "cuda 0 " in cases[1]["storm"][0] and "cuda 1 " in cases[1]["storm"][0]
+
+
+def test_gpus_wait(lab):
+    """Of the runs at a time no two have the same GPU, and none waits for a GPU that it has
+    not asked for. storm ps tells of them."""
+    out = batch(lab, """
+storm run --gpus-per-task=1 -n3 sh -c 'echo $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES >one.$SLURM_PROCID
+  until [ -e go ]; do sleep 0.05; done' & a=$!
+until [ "$(cat one.? 2>/dev/null | wc -l)" = 3 ]; do sleep 0.05; done
+storm run --gpus-per-task=1 -n1 sh -c 'echo $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES' >two
+storm ps | grep GPUs
+storm run --gpus-per-task=2 -n1 sh -c 'echo has $CUDA_VISIBLE_DEVICES; ls go' & b=$!
+until storm ps | grep -q waits; do sleep 0.05; done
+touch go; wait $a; wait $b
+sort one.? two
+storm run -n2 --gpus-per-task=3 true; echo $?
+storm run -N2 --gpus-per-node=3 true; echo $?
+storm ps | grep -E 'GPUs|memory'
+""" + STOP, **JOB)
+    assert out == ["GPUs: 4, of which 1 are free", "has 0,1", "go",
+                   "n1 0", "n1 1", "n2 0", "n2 1",
+                   "storm run: 2 tasks with 3 GPUs each on 2 nodes are asked for, the job "
+                   "has 4 GPUs on 2 nodes", "1",
+                   "storm run: 2 tasks with 3 GPUs on each on 2 nodes are asked for, the "
+                   "job has 4 GPUs on 2 nodes", "1",
+                   "GPUs: 4, of which 4 are free",
+                   "MB of memory: 1000, of which 1000 are free"], out
+
+
+def test_memory_is_counted(lab):
+    """A run waits for memory that another one has said that it takes; nobody enforces it. More
+    than the job ever has is an error."""
+    out = batch(lab, """
+storm run -w n1 -n1 --mem=300 sh -c 'touch up; until [ -e go ]; do sleep 0.05; done' & a=$!
+until [ -e up ]; do sleep 0.05; done
+storm run -w n1 -n1 --mem-per-cpu=200M echo beside
+storm run -w n1 -n1 --mem=0 echo nothing
+storm ps | grep memory
+storm run -w n1 -n1 --mem=201 ls go & b=$!
+until storm ps | grep -q waits; do sleep 0.05; done
+touch go; wait $a; wait $b
+storm run -N2 --mem=501 true; echo $?
+storm run -N2 --mem=1G true; echo $?
+storm run -n2 -N1 --mem-per-cpu=251 true; echo $?
+storm run --mem=1X true; echo $?
+storm run --mem=1G --mem-per-cpu=1G true; echo $?
+""" + STOP, **JOB)
+    assert out == ["beside", "nothing", "MB of memory: 1000, of which 700 are free", "go",
+                   "storm run: 2 tasks with 501 MB on each on 2 nodes are asked for, the job "
+                   "has at most 500 MB on 2 nodes", "1",
+                   "storm run: 2 tasks with 1024 MB on each on 2 nodes are asked for, the job "
+                   "has at most 500 MB on 2 nodes", "1",
+                   "storm run: 2 tasks with 251 MB for a CPU on 1 nodes are asked for, the "
+                   "job has at most 500 MB on 2 nodes", "1",
+                   'storm run: "1X" is no size of memory: a number, of MB or with K, M, G '
+                   "or T", "2",
+                   "storm run: --mem does not go with --mem-per-cpu", "2"], out
+
+
+def masks(text):
+    """{task: its mask}, as --cpu-bind=verbose says it."""
+    return dict(re.findall(r"^cpu-bind=\S+ +- \w+, task +(\d+) +\d+ \[\d+\]: mask (\S+)",
+                           text, re.M))
+
+
+def test_bind_as_srun(lab):
+    """Tasks are bound as with srun, which says so with the same words; what is not the
+    job's is refused."""
+    cases = run_both(lab, """
+show() { both --mem=0 -w n1 -N1 "$@" sh -c 'echo $SLURM_PROCID $(taskset -p $$ | cut -d: -f2)'; }
+show -n2 --cpu-bind=verbose,threads
+show -n2 --cpu-bind=v,map_cpu:1,0
+show -n2 --cpu-bind=verbose,mask_cpu:0x3,2
+show -n2 --cpu-bind=none
+show -n1 -c2 --cpu-bind=verbose,threads
+show -n1 --cpu-bind=map_cpu:7
+show -n1 --cpu-bind=map_cpu:x
+show -n1 --cpu-bind=foo
+""" + STOP, **JOB)
+    for case in cases[:5]:
+        assert sorted(case["srun"][0].splitlines()) == \
+            sorted(case["storm"][0].splitlines()), case
+        assert masks(case["srun"][1]) == masks(case["storm"][1]), case
+    assert masks(cases[1]["storm"][1]) == {"0": "0x2", "1": "0x1"}
+    assert "CPU binding outside of job step allocation" in cases[5]["srun"][1]
+    assert "n1: task 0: CPU binding outside of job step allocation" in cases[5]["storm"][1]
+    for case in cases[5:]:
+        assert not case["storm"][0] and case["storm"][1].splitlines()[-1] != "0", case
+
+
+def test_bound_runs_share_no_cpu(lab):
+    """Runs at the same time that are bound have CPUs of their own; what one gives back
+    the next one gets."""
+    out = batch(lab, """
+for k in 1 2; do
+  storm run -w n1 -n1 --cpu-bind=threads sh -c "taskset -p \\$\\$ | cut -d: -f2 >cpu.$k
+    until [ -e go ]; do sleep 0.05; done" &
+done
+until [ -s cpu.1 ] && [ -s cpu.2 ]; do sleep 0.05; done
+sort cpu.?; touch go; wait
+for k in 1 2 3; do storm run -w n1 -N1 -n2 --cpu-bind=threads sh -c 'taskset -p $$ | cut -d: -f2' | sort; done
+""" + STOP, **JOB)
+    assert [line.strip() for line in out] == 4 * ["1", "2"], out
