@@ -34,6 +34,7 @@ struct each_way {
 
 static struct {
 	const struct each_heard *heard;
+	char journal[PATH_MAX];
 	struct run_job job;
 	int sock;
 	struct run_reader in;
@@ -56,9 +57,11 @@ static bool each_head_ask(void)
 		    pull[] = EACH_PULLER;
 	static char *argv[] = { program, pull, NULL };
 	static char cwd[PATH_MAX];
-	const struct run_ask ask = {
-		.with = "", .without = "", .keep = true, .whole = true
-	};
+	const struct run_ask ask = { .with = "",
+				     .without = "",
+				     .journal = head.journal,
+				     .keep = true,
+				     .whole = true };
 	struct run_what what = {
 		.argv = argv,
 		.cwd = cwd,
@@ -86,9 +89,11 @@ static bool each_head_connect(void)
 	return head.sock >= 0 && each_head_ask();
 }
 
-bool each_head_open(const struct each_heard *heard)
+bool each_head_open(const struct each_heard *heard, const char *journal)
 {
 	head.heard = heard;
+	if (journal && *journal && !run_request_cwd(journal, &head.journal))
+		return false;
 	if (!run_job_find(&head.job))
 		return false;
 	return each_head_connect();

@@ -17,8 +17,8 @@ struct each_heard {
 	void (*gone)(uint32_t rank, uint32_t code);
 };
 
-/* Begin the run.  False: it was said why. */
-bool each_head_open(const struct each_heard *heard);
+/* Begin the run, which is in this journal, if it is not NULL.  False: it was said why. */
+bool each_head_open(const struct each_heard *heard, const char *journal);
 int each_head_fd(void);
 /* Does something wait to be sent to the head? */
 bool each_head_waits(void);

@@ -64,6 +64,7 @@ static const char usage[] =
 	"  -u, --ungroup            output as it is written\n"
 	"      --results=NAME       output into files\n"
 	"      --joblog=FILE        a line for each task that has ended; +FILE: more\n"
+	"      --journal=FILE       a line for what the tasks of each node have used\n"
 	"      --resume             only what the joblog does not have\n"
 	"      --resume-failed      and what has failed there\n"
 	"      --bar, --eta, --progress  how far it is, and the time left\n"
@@ -90,6 +91,7 @@ enum {
 	HALT,
 	IGNORED,
 	JOBLOG,
+	JOURNAL,
 	LINE_BUFFER,
 	LINK,
 	MAX_ARGS,
@@ -141,6 +143,7 @@ static const struct option each_options_known[] = {
 	{ "help", no_argument, NULL, 'h' },
 	{ "jl", required_argument, NULL, JOBLOG },
 	{ "joblog", required_argument, NULL, JOBLOG },
+	{ "journal", required_argument, NULL, JOURNAL },
 	{ "jobs", required_argument, NULL, 'j' },
 	{ "keep-order", no_argument, NULL, 'k' },
 	{ "keeporder", no_argument, NULL, 'k' },
@@ -343,6 +346,9 @@ static int each_set_output(int option, const char *value,
 		return 1;
 	case RESULTS:
 		o->results = value;
+		return 1;
+	case JOURNAL:
+		o->journal = value;
 		return 1;
 	case JOBLOG:
 		o->joblog_appends = *value == '+';

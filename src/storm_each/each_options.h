@@ -95,6 +95,7 @@ struct each_options {
 	/* the log of tasks */
 	const char *joblog; /* without its '+' */
 	bool joblog_appends, resume, resume_failed;
+	const char *journal; /* storm run's; NULL: none */
 };
 
 /* EACH_GOES_ON, or the exit status: it was said why.  What it points to is in argv, or

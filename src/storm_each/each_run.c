@@ -309,7 +309,9 @@ int each_run(struct each_options *o)
 		return EACH_FAILED;
 	each_output_init(o, each.signals, each_signal_stops);
 	each_screen_open(o);
-	if (!each_head_open(&each_heard))
+	if (!each_head_open(&each_heard, o->journal ?
+						 o->journal :
+						 getenv("STORM_RUN_JOURNAL")))
 		return EACH_FAILED;
 	status = each_loop();
 	each_screen_close();

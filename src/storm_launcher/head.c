@@ -58,6 +58,8 @@ static void head_take(struct conn *c, enum run_kind kind, struct storm_in *body)
 		head_output_of(c, body);
 	} else if (c->kind == CONN_INLET && kind == RUN_FOLDED) {
 		head_folded(c, body);
+	} else if (c->kind == CONN_INLET && kind == RUN_USED) {
+		head_usage(c, body);
 	} else if (c->kind == CONN_INLET && kind == RUN_ROOM) {
 		head_room(c, body);
 	} else if (c->kind == CONN_PMI && kind == RUN_PMI) {
@@ -180,7 +182,7 @@ static void head_drop_conns(void)
 
 /* ------------------------------------------------------------------- loop --- */
 
-enum { POLL_EVENT, POLL_MUNGE, POLL_LISTENER, POLL_INLETS, POLLS };
+enum { POLL_EVENT, POLL_MUNGE, POLL_WRITER, POLL_LISTENER, POLL_INLETS, POLLS };
 
 /* Where the connections' ends begin after these.  NULL: no memory. */
 static struct pollfd *head_polls(size_t *count)
@@ -195,6 +197,8 @@ static struct pollfd *head_polls(size_t *count)
 		return NULL;
 	p[POLL_EVENT] = (struct pollfd) { head.event, POLLIN, 0 };
 	p[POLL_MUNGE] = (struct pollfd) { head.munge.fd, POLLIN, 0 };
+	p[POLL_WRITER] = (struct pollfd) { head.writes ? head.writer.fd : -1,
+					   POLLIN, 0 };
 	/* without a descriptor to spare poll(2) would return for ever */
 	p[POLL_LISTENER] = (struct pollfd) {
 		head.full || !head_has_files() ? -1 : head.listener, POLLIN, 0
@@ -263,6 +267,8 @@ static void head_turn(void)
 		head_hear_notes();
 	if (p[POLL_MUNGE].revents)
 		storm_worker_finish(&head.munge, NULL);
+	if (p[POLL_WRITER].revents)
+		storm_worker_finish(&head.writer, NULL);
 	if (p[POLL_LISTENER].revents)
 		head_accept(head.listener, false);
 	if (p[POLL_INLETS].revents)

@@ -270,6 +270,7 @@ bool head_cast_start(struct user_run *run, struct conn *c)
 		.cpus = run->asked_cpus,
 		.gpus = run->gpus,
 		.node_gpus = run->node_gpus,
+		.usage = head_journal_has(run),
 		.names = names ? names : "",
 		.local = STORM_NO_NODE,
 		.relay = head.relay,

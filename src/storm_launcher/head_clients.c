@@ -201,6 +201,12 @@ struct user_run *head_ask(struct conn *c, struct storm_in *body)
 		c->bye = true;
 		return NULL;
 	}
+	if (!head_journal_begin(run, c, ask.journal)) {
+		runs_leave(&head.runs, run);
+		head_refuse(c, RUN_REFUSED, "no memory");
+		c->bye = true;
+		return NULL;
+	}
 	run->framed = c->what.framed;
 	run->folds = c->what.fold && !run->framed;
 	c->what.direct &= !run->framed && !run->folds && !c->what.pty;

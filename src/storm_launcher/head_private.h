@@ -13,6 +13,7 @@
  *	head_idle.c	the end of launchers that nobody uses
  *	head_list.c	what storm ps asks for
  *	head_limits.c	what ends runs early, and what does not end
+ *	head_journal.c	the journal of runs
  *	head_start.c	how it comes to be
  *	head_call.c	its call of a keeper on another host
  *	head_base.c	questions of them all
@@ -35,6 +36,7 @@
 #define HEAD_EVENT 1 /* of the launchers: a message is there */
 
 struct cast;
+struct journal;
 struct px_msg;
 struct pmi_run; /* head_pmi.c */
 
@@ -54,6 +56,7 @@ extern struct head {
 	struct conn *conns;
 	struct cast *casts;	  /* head_casts.c */
 	struct pmi_run *pmi_runs; /* head_pmi.c */
+	struct journal *journals; /* head_journal.c */
 	storm_domain_t *domain;
 	struct storm_addr relay; /* where output comes in */
 	uint8_t life[RUN_LIFE];
@@ -62,7 +65,9 @@ extern struct head {
 	int listener, inlets, event;
 	int keep; /* the lock of a keeper that is elsewhere; or -1 */
 	struct storm_worker munge;
-	uint64_t serial; /* of the last connection */
+	struct storm_worker writer; /* of the journal, */
+	bool writes;		    /* if it has begun */
+	uint64_t serial;	    /* of the last connection */
 	bool full;	 /* there are no descriptors to accept with */
 	bool stays;	 /* also if it is idle */
 	bool input_news; /* head_input_serve() has to look */
@@ -220,6 +225,22 @@ void head_end_mpi(struct user_run *run, int status);
  * so many; -1: when there is an event. */
 void head_expire_limits(void);
 int head_limits_wait(int wait);
+
+/* ---------------------------------------------------------- head_journal.c --- */
+
+/* A run that was asked for is to be in the journal, a file on this host, unless path is
+ * "".  False: no memory, or no thread. */
+bool head_journal_begin(const struct user_run *run, const struct conn *c,
+			const char *path);
+bool head_journal_has(const struct user_run *run);
+/* It is of no interest, as the next head gets the run. */
+void head_journal_drop(uint64_t number);
+void head_journal_began(const struct user_run *run);
+/* A RUN_USED of a launcher. */
+void head_usage(struct conn *c, struct storm_in *body);
+/* The run is over.  False: its line is on its way, and the run is held until it is
+ * there. */
+bool head_journal_end(struct user_run *run);
 
 /* ------------------------------------------------------------ head_doors.c --- */
 

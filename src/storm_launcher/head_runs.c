@@ -31,6 +31,7 @@ static void head_send_away(void)
 			c->run = 0;
 			head_refuse(c, RUN_AGAIN, "");
 		}
+		head_journal_drop(run->number);
 		runs_abort(run);
 		run->client = NULL;
 	}
@@ -44,6 +45,7 @@ void head_begin_runs(void)
 		struct conn *c = run->client;
 
 		run->began = storm_now();
+		head_journal_began(run);
 		head_say_queued(c, 0);
 		if (head_cast_start(run, c)) {
 			head_input_open(run, c);
@@ -83,6 +85,8 @@ void head_end_runs(void)
 		struct conn *c = run->client;
 		uint8_t status = (uint8_t) run_status(run);
 
+		if (!head_journal_end(run))
+			continue;
 		head_fold_end(run);
 		/* what a puller that was killed has begun is to end, too */
 		if ((run->kill_bad || run->keep) && run->rank)

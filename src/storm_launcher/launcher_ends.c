@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,6 +73,16 @@ void launcher_task_drop(struct local_task *t)
 	free(t);
 }
 
+/* Before the last task of a run is reported, the head has what all have used.  False: not
+ * yet, or it cannot be sent now. */
+static bool launcher_usage_is_told(struct launched *run)
+{
+	if (!run->start.usage || run->tasks > 1 || run->told)
+		return true;
+	run->told = relay_usage(run->relay, &run->usage);
+	return run->told && relay_failed(run->relay);
+}
+
 /* Report the tasks that have ended and whose output the client has. */
 void launcher_tasks_report(void)
 {
@@ -85,7 +96,8 @@ void launcher_tasks_report(void)
 		if (!t->ended || t->pipe[0] >= 0 || t->pipe[1] >= 0 ||
 		    launcher_fold_has(t) ||
 		    (run->relay &&
-		     !relay_has_taken(run->relay, relay_sent(run->relay)))) {
+		     !relay_has_taken(run->relay, relay_sent(run->relay))) ||
+		    !launcher_usage_is_told(run)) {
 			at = &t->next;
 			continue;
 		}
@@ -108,11 +120,12 @@ void launcher_tasks_report(void)
 
 void launcher_reap(void)
 {
+	struct rusage used;
 	int status;
 	pid_t pid;
 
 	/* orphans are ours, too: nobody waits for them */
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+	while ((pid = wait4(-1, &status, WNOHANG, &used)) > 0) {
 		struct local_task *t = launcher.tasks;
 
 		if (pid == launcher.head_pid) {
@@ -126,6 +139,7 @@ void launcher_reap(void)
 		if (!t)
 			continue;
 		t->ended = true;
+		run_usage_add(&t->run->usage, &used);
 		t->code = WIFEXITED(status) ?
 				  run_code(RUN_EXITED, WEXITSTATUS(status)) :
 				  run_code(RUN_SIGNALED,

@@ -53,6 +53,8 @@ struct launched {
 	struct launched_pmi *pmi; /* NULL: it has no MPI */
 	struct storm_idset gpus;  /* that were given to it here */
 	uint32_t tasks;		  /* that are not reported yet */
+	struct run_usage usage;	  /* of those that have ended, */
+	bool told;		  /* which the head gets */
 	bool waits;		  /* they are not started yet */
 	int killed;		  /* then: by this signal, or 0 */
 };

@@ -131,7 +131,8 @@ static bool launcher_run_files(struct launched *run, uint32_t first, uint32_t n)
 		err = launcher_files_take(run);
 	run->lent = local && run_lends(&run->start, &run->what);
 	if (!err &&
-	    !(local && (run->lent || run->what.input == RUN_INPUT_NONE))) {
+	    (run->start.usage ||
+	     !(local && (run->lent || run->what.input == RUN_INPUT_NONE)))) {
 		run->relay = relay_create(&run->start, launcher.self,
 					  &launcher.munge);
 		if (!run->relay || !launcher_input_open(run, first, n) ||

@@ -304,6 +304,18 @@ bool relay_folded(struct relay *r, uint8_t fd, const struct run_folded *line)
 	return true;
 }
 
+bool relay_usage(struct relay *r, const struct run_usage *u)
+{
+	if (r->failed)
+		return true;
+	if (ROOM - r->have < RUN_USAGE_LEN)
+		return false;
+	run_usage_put(r->out + r->have, u);
+	r->have += RUN_USAGE_LEN;
+	r->sent += RUN_USAGE_LEN;
+	return true;
+}
+
 bool relay_room(struct relay *r, uint32_t rank, uint64_t taken)
 {
 	if (r->failed)

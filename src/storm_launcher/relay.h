@@ -10,6 +10,7 @@
 
 #include "run_lines.h"
 #include "run_pieces.h"
+#include "run_usage.h"
 
 struct relay;
 struct storm_worker;
@@ -28,6 +29,8 @@ void relay_await_input(struct relay *r, relay_input_fn *input, void *arg);
 void relay_is_of_pmi(struct relay *r);
 /* Send a RUN_PMI, as soon as it can be.  False: no memory, or the connection failed. */
 bool relay_put_pmi(struct relay *r, const void *body, size_t len);
+/* Send a RUN_USED, as output.  False: there is no room now. */
+bool relay_usage(struct relay *r, const struct run_usage *u);
 /* Tell the head what was taken of it.  False: there is no room now. */
 bool relay_room(struct relay *r, uint32_t rank, uint64_t taken);
 void relay_destroy(struct relay *r);

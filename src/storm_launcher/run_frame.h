@@ -78,6 +78,9 @@ enum run_kind {
 	/* of a run that folds, launcher -> head, for OUTPUT: u8 descriptor, a set of
 	 * ranks, a line of them all without its end */
 	RUN_FOLDED = 34,
+	/* launcher -> head, of a run in a journal, before its last task there is reported:
+	 * struct run_usage */
+	RUN_USED = 36,
 	/* client -> head -> launcher, by TCP: a struct run_window, the size of the
 	 * client's terminal, which has changed */
 	RUN_WINDOW = 35,

@@ -115,7 +115,7 @@ void run_what_free(struct run_what *w)
 size_t run_ask_len(const struct run_ask *a)
 {
 	return 4 + 7 * 4 + 2 * 8 + 3 + 4 + strlen(a->with) + 1 + 4 +
-	       strlen(a->without) + 1;
+	       strlen(a->without) + 1 + 4 + strlen(a->journal) + 1;
 }
 
 void run_ask_put(struct storm_out *o, const struct run_ask *a)
@@ -135,6 +135,7 @@ void run_ask_put(struct storm_out *o, const struct run_ask *a)
 	storm_put8(o, a->whole);
 	run_put_text(o, a->with);
 	run_put_text(o, a->without);
+	run_put_text(o, a->journal);
 }
 
 bool run_ask_get(struct storm_in *i, struct run_ask *a)
@@ -155,6 +156,7 @@ bool run_ask_get(struct storm_in *i, struct run_ask *a)
 	a->whole = storm_get8(i);
 	a->with = run_get_text(i);
 	a->without = run_get_text(i);
+	a->journal = run_get_text(i);
 	return ours && !i->bad;
 }
 
@@ -176,7 +178,7 @@ size_t run_start_len(const struct run_start *s)
 	uint32_t nodes = (uint32_t) storm_idset_size(&s->nodes);
 	size_t n = 8 + 4 + 4 + storm_set_len(&s->past) + 3 * 4 + 4 +
 		   strlen(s->names) + 1 + storm_set_len(&s->nodes) + 4 + 4 +
-		   STORM_ADDR_LEN + 2 + RUN_LIFE;
+		   STORM_ADDR_LEN + 2 + RUN_LIFE + 1;
 
 	for (uint32_t k = 0; k < nodes; k += run_alike(s->rank, nodes, k))
 		n += 4 + 4;
@@ -205,6 +207,7 @@ void run_start_put(struct storm_out *o, const struct run_start *s)
 	storm_put32(o, s->channel);
 	storm_put_addr(o, &s->relay);
 	storm_put(o, s->life, RUN_LIFE);
+	storm_put8(o, s->usage);
 }
 
 static uint32_t *run_get_layout(struct storm_in *i, uint32_t nodes,
@@ -252,6 +255,7 @@ bool run_start_get(struct storm_in *i, struct run_start *s)
 	life = storm_get(i, RUN_LIFE);
 	if (life)
 		memcpy(s->life, life, RUN_LIFE);
+	s->usage = storm_get8(i);
 	if (!i->bad && s->nodes.count && s->rank &&
 	    s->tasks < UINT32_MAX - s->first)
 		return true;

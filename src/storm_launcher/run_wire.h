@@ -16,7 +16,7 @@
 #include "run_programs.h"
 
 /* Client, head and launchers must have the same. */
-#define RUN_VERSION 12
+#define RUN_VERSION 13
 #define RUN_LIMITS 16 /* resource limits, RLIMIT_CPU and on */
 #define RUN_REPORT 1  /* the kind of launchers' reports */
 #define RUN_LIFE 16   /* bytes that name a head's life */
@@ -113,6 +113,7 @@ struct run_ask {
 	bool whole; /* one task on each node, with all CPUs that the job has there */
 	const char *with;    /* a list of nodes that it has in any case */
 	const char *without; /* and of those that it does not have */
+	const char *journal; /* a file of the head's host */
 };
 
 size_t run_ask_len(const struct run_ask *a);
@@ -135,6 +136,7 @@ struct run_start {
 	uint32_t channel; /* of its door, by which; 0: the head sends them */
 	struct storm_addr relay; /* where output of others goes */
 	uint8_t life[RUN_LIFE];
+	bool usage; /* the head is to know what its tasks have used */
 };
 
 size_t run_start_len(const struct run_start *s);

@@ -324,7 +324,7 @@ struct user_run *runs_over(const struct runs *r)
 {
 	struct user_run *run = r->first;
 
-	while (run && run->state != RUN_IS_OVER)
+	while (run && (run->state != RUN_IS_OVER || run->held))
 		run = run->next;
 	return run;
 }

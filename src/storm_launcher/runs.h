@@ -87,6 +87,7 @@ struct user_run {
 	/* ns that are left, or 0: of its time, of wait, until SIGKILL */
 	uint64_t limit, waits, grace;
 	bool ends;   /* it is ended early */
+	bool held;   /* it is over, but not for the head yet */
 	int aborted; /* a rank of MPI has ended it with this status; or 0 */
 };
 

@@ -30,6 +30,7 @@ static const char usage[] =
 	"  -k, --no-kill            the loss of a node ends its own tasks alone; =off: no\n"
 	"  -W, --wait=SECONDS       end it so long after its first task has ended\n"
 	"  -o, --output=FILE, -e, --error=FILE   %t, %n, %N: one for each task or node\n"
+	"      --journal=FILE       a line of JSON for the run: ends, times, what it used\n"
 	"  -i, --input=all|N|none|FILE   input for all tasks, one, none; a file's [all]\n"
 	"      --open-mode=a|t      append to these files, or empty them first [t]\n"
 	"      --mpi=none|pmi1|pmix, --cpu-bind=TYPE   ranks of MPI; see storm(1)\n"
@@ -170,6 +171,7 @@ enum {
 	PTY,
 	MPI,
 	MULTI,
+	JOURNAL,
 	CPU_BIND,
 	TASK_GPUS,
 	NODE_GPUS,
@@ -202,6 +204,7 @@ static const struct option run_options_known[] = {
 	{ "gres", required_argument, NULL, GRES },
 	{ "mem", required_argument, NULL, MEM },
 	{ "mem-per-cpu", required_argument, NULL, CPU_MEM },
+	{ "journal", required_argument, NULL, JOURNAL },
 	{ "label", no_argument, NULL, 'l' },
 	{ "fold", no_argument, NULL, FOLD },
 	{ "unbuffered", no_argument, NULL, 'u' },
@@ -221,19 +224,13 @@ static const struct {
 	const char *name;
 	int option;
 } run_variables[] = {
-	{ "SRUN_CPUS_PER_TASK", 'c' },
-	{ "SLURM_REMOTE_CWD", 'D' },
-	{ "SLURM_WORKING_DIR", 'D' },
-	{ "SLURM_TIMELIMIT", 't' },
-	{ "SLURM_KILL_BAD_EXIT", 'K' },
-	{ "SLURM_NO_KILL", 'k' },
-	{ "SLURM_WAIT", 'W' },
-	{ "SLURM_STDINMODE", 'i' },
-	{ "SLURM_STDOUTMODE", 'o' },
-	{ "SLURM_STDERRMODE", 'e' },
-	{ "SLURM_OPEN_MODE", OPEN_MODE },
-	{ "SLURM_LABELIO", 'l' },
-	{ "SLURM_UNBUFFEREDIO", 'u' },
+	{ "SRUN_CPUS_PER_TASK", 'c' }, { "STORM_RUN_JOURNAL", JOURNAL },
+	{ "SLURM_REMOTE_CWD", 'D' },   { "SLURM_WORKING_DIR", 'D' },
+	{ "SLURM_TIMELIMIT", 't' },    { "SLURM_KILL_BAD_EXIT", 'K' },
+	{ "SLURM_NO_KILL", 'k' },      { "SLURM_WAIT", 'W' },
+	{ "SLURM_STDINMODE", 'i' },    { "SLURM_STDOUTMODE", 'o' },
+	{ "SLURM_STDERRMODE", 'e' },   { "SLURM_OPEN_MODE", OPEN_MODE },
+	{ "SLURM_LABELIO", 'l' },      { "SLURM_UNBUFFEREDIO", 'u' },
 };
 
 /* False: it was said why. */
@@ -279,6 +276,9 @@ static bool run_set(int option, const char *value, struct run_options *o)
 		return run_open_mode(value, &o->append);
 	case MPI:
 		return run_mpi(value, &o->mpi);
+	case JOURNAL:
+		o->journal = value;
+		return true;
 	case MULTI:
 		o->multi = true;
 		return true;
@@ -384,9 +384,11 @@ int run_parse(int argc, char **argv, struct run_options *o)
 {
 	int c, at = 0;
 
-	*o = (struct run_options) { .ask = { .with = "", .without = "" },
-				    .stream = { "", "" },
-				    .bind_list = "" };
+	*o = (struct run_options) {
+		.ask = { .with = "", .without = "", .journal = "" },
+		.stream = { "", "" },
+		.bind_list = ""
+	};
 	if (!run_set_by_variables(o))
 		return RUN_USAGE;
 	while ((c = getopt_long(argc, argv,

@@ -22,6 +22,7 @@ struct run_options {
 	const char *stream[3];
 	bool label, fold, unbuffered, append, pty;
 	enum run_mpi mpi;
+	const char *journal; /* --journal; NULL: none */
 	bool multi; /* the program is a file that names one for each task */
 	enum run_bind bind;
 	const char *bind_list; /* or "" */

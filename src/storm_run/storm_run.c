@@ -362,12 +362,18 @@ static void run_wait_for_next(int sock)
 
 static int run_tasks(const struct run_job *j, struct run_options *o)
 {
+	static char journal[PATH_MAX];
 	struct run_programs programs = { 0 };
 
 	run_asked = o;
 	if (o->multi && !run_multi_file(o->argv, &o->ask, &programs))
 		return RUN_FAILED;
 	run_fit_nodes(&o->ask);
+	if (o->journal && *o->journal) {
+		if (!run_request_cwd(o->journal, &journal))
+			return RUN_FAILED;
+		o->ask.journal = journal;
+	}
 	if (!run_stdio_open(o))
 		return RUN_FAILED;
 	for (;;) {

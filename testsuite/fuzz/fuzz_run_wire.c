@@ -12,6 +12,7 @@
 #include "src/storm_launcher/run_bind.h"
 #include "src/storm_launcher/run_list.h"
 #include "src/storm_launcher/run_pieces.h"
+#include "src/storm_launcher/run_usage.h"
 
 #define READS 6
 #define READER_ROOM (RUN_FRAME_HEADER + RUN_FRAME_MAX + (1 << 15))
@@ -244,10 +245,11 @@ static void must_be_frame(const uint8_t *frame, size_t head, enum run_kind kind,
 static void piece_read(const uint8_t *buf, size_t len)
 {
 	struct storm_in i = { buf, buf + len, false };
-	uint8_t kind = storm_get8(&i) % 5, frame[RUN_ROOM_LEN];
+	uint8_t kind = storm_get8(&i) % 6, frame[RUN_USAGE_LEN];
 	const uint8_t *body = i.p;
 	size_t rest = (size_t) (i.end - i.p);
 	struct run_piece p;
+	struct run_usage used;
 	uint32_t rank, code;
 	uint64_t taken;
 
@@ -265,6 +267,9 @@ static void piece_read(const uint8_t *buf, size_t len)
 	} else if (kind == 2 && run_room_get(&i, &rank, &taken)) {
 		run_room_put(frame, rank, taken);
 		must_be_frame(frame, RUN_ROOM_LEN, RUN_ROOM, body, rest);
+	} else if (kind == 5 && run_usage_get(&i, &used)) {
+		run_usage_put(frame, &used);
+		must_be_frame(frame, RUN_USAGE_LEN, RUN_USED, body, rest);
 	} else if (kind == 4) {
 		folded_read(i);
 	} else if (kind == 3 && run_gone_get(&i, &rank, &code)) {

@@ -1673,14 +1673,16 @@ static void runs(void)
 					    .kill = true,
 					    .keep = true,
 					    .with = "n[1-2]",
-					    .without = "n9" });
+					    .without = "n9",
+					    .journal = "/tmp/j" });
 	run_what_put(&o, &what);
 	end("run_wire", "ask");
 
 	several.programs = (struct run_programs) { programs, 2, NULL };
 	begin();
 	storm_put8(&o, 0);
-	run_ask_put(&o, &(struct run_ask) { .with = "", .without = "" });
+	run_ask_put(&o, &(struct run_ask) {
+				.with = "", .without = "", .journal = "" });
 	run_what_put(&o, &several);
 	end("run_wire", "programs");
 

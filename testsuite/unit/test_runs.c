@@ -925,7 +925,8 @@ static void ask_is(const struct run_ask *a, const uint8_t *buf, size_t len)
 	must(b.nodes == a->nodes && b.tasks == a->tasks && b.cpus == a->cpus &&
 	     b.limit == a->limit && b.wait == a->wait && b.kill == a->kill &&
 	     b.keep == a->keep && b.whole == a->whole &&
-	     !strcmp(b.with, a->with) && !strcmp(b.without, a->without));
+	     !strcmp(b.with, a->with) && !strcmp(b.without, a->without) &&
+	     !strcmp(b.journal, a->journal));
 }
 
 START_TEST(test_ask)
@@ -942,7 +943,8 @@ START_TEST(test_ask)
 				   .kill = true,
 				   .whole = true,
 				   .with = "n1,m[2-3]",
-				   .without = "" };
+				   .without = "",
+				   .journal = "/tmp/j" };
 	uint8_t buf[100];
 	struct storm_out o = { buf, buf + sizeof(buf), false };
 	size_t len = run_ask_len(&a);
