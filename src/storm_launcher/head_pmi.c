@@ -11,11 +11,18 @@
 #include "px_wire.h"
 #include "src/libstorm/base/minmax.h"
 
-/* A run of which something was brought. */
+/* A node waits for data of a rank on another one. */
+struct pmi_want {
+	struct pmi_want *next;
+	uint32_t rank, node, token;
+};
+
+/* A run of which something was brought, or is wanted. */
 struct pmi_run {
 	struct pmi_run *next;
 	uint64_t number;
 	struct gathers gathers;
+	struct pmi_want *wants;
 };
 
 /* NULL: no memory. */
@@ -39,6 +46,7 @@ static struct pmi_run *head_pmi_run(uint64_t number)
 void head_pmi_drop(const struct user_run *run)
 {
 	struct pmi_run **at = &head.pmi_runs, *p;
+	struct pmi_want *w;
 
 	while ((p = *at) && p->number != run->number)
 		at = &p->next;
@@ -46,6 +54,10 @@ void head_pmi_drop(const struct user_run *run)
 		return;
 	*at = p->next;
 	gathers_clear(&p->gathers);
+	while ((w = p->wants)) {
+		p->wants = w->next;
+		free(w);
+	}
 	free(p);
 }
 
@@ -78,13 +90,42 @@ static void head_pmi_end_vain(struct user_run *run, const struct pmi_run *p)
 	head_end_mpi(run, 0);
 }
 
+static void head_pmi_give_nothing(struct user_run *run, uint32_t node,
+				  uint32_t token)
+{
+	static const uint8_t nothing;
+	const struct px_msg px = {
+		.run = run->number, .code = token, .data = &nothing, .len = 1
+	};
+
+	head_cast_direct(run, node, RUN_GIVEN, &px);
+}
+
+/* A rank that has ended gives nothing: its launcher may have forgotten the run. */
+static void head_pmi_end_wants(struct user_run *run, struct pmi_run *p)
+{
+	struct pmi_want **at = &p->wants, *w;
+
+	while ((w = *at)) {
+		if (!storm_idset_has(&run->done, w->rank)) {
+			at = &w->next;
+			continue;
+		}
+		*at = w->next;
+		head_pmi_give_nothing(run, w->node, w->token);
+		free(w);
+	}
+}
+
 void head_pmi_check(void)
 {
-	for (const struct pmi_run *p = head.pmi_runs; p; p = p->next) {
+	for (struct pmi_run *p = head.pmi_runs; p; p = p->next) {
 		struct user_run *run = runs_find(&head.runs, p->number);
 
-		if (run && run->state == RUN_RUNS)
-			head_pmi_end_vain(run, p);
+		if (!run || run->state != RUN_RUNS)
+			continue;
+		head_pmi_end_vain(run, p);
+		head_pmi_end_wants(run, p);
 	}
 }
 
@@ -136,26 +177,54 @@ static void head_pmi_say(struct user_run *run, const struct conn *c,
 			 head_node_name(NULL, c->node), m->rank, len, text);
 }
 
-/* A rank's data goes to the node that asks.  What names nobody of the run is lost. */
-static void head_pmi_direct(struct user_run *run, const struct conn *c,
-			    const struct pmi_msg *m)
+/* A node asks for data of a rank. */
+static void head_pmi_want(struct user_run *run, const struct conn *c,
+			  const struct pmi_msg *m)
 {
 	struct storm_range asks = { c->node, c->node };
-	struct px_msg px = { .run = run->number,
-			     .rank = m->rank,
-			     .code = m->code };
+	const struct px_msg px = { .run = run->number,
+				   .rank = m->rank,
+				   .code = m->code,
+				   .ranks = { &asks, 1, 1 } };
+	struct pmi_run *p = head_pmi_run(run->number);
+	struct pmi_want *w = calloc(1, sizeof(*w));
 	uint32_t nth = 0;
 
-	if (m->kind == PMI_GIVEN &&
-	    run_place(&run->nodes, m->rank) != UINT32_MAX) {
-		px.data = m->data;
-		px.len = m->len;
+	if (!p || !w || m->rank >= run->tasks ||
+	    storm_idset_has(&run->done, m->rank)) {
+		free(w);
+		head_pmi_give_nothing(run, c->node, m->code);
+		return;
+	}
+	w->rank = m->rank;
+	w->node = c->node;
+	w->token = m->code;
+	w->next = p->wants;
+	p->wants = w;
+	while (run->rank[nth + 1] <= m->rank)
+		nth++;
+	head_cast_direct(run, head_pmi_node(run, nth), RUN_WANTED, &px);
+}
+
+/* It goes to the node that has asked; what nobody waits for is lost. */
+static void head_pmi_given(struct user_run *run, const struct pmi_msg *m)
+{
+	const struct px_msg px = { .run = run->number,
+				   .code = m->code,
+				   .data = m->data,
+				   .len = m->len };
+	struct pmi_run *p = head_pmi_run(run->number);
+	struct pmi_want **at = p ? &p->wants : NULL, *w;
+
+	while (at && (w = *at)) {
+		if (w->node != m->rank || w->token != m->code) {
+			at = &w->next;
+			continue;
+		}
+		*at = w->next;
+		free(w);
 		head_cast_direct(run, m->rank, RUN_GIVEN, &px);
-	} else if (m->kind == PMI_WANT && m->rank < run->tasks) {
-		while (run->rank[nth + 1] <= m->rank)
-			nth++;
-		px.ranks = (struct storm_idset) { &asks, 1, 1 };
-		head_cast_direct(run, head_pmi_node(run, nth), RUN_WANTED, &px);
+		return;
 	}
 }
 
@@ -174,8 +243,10 @@ void head_pmi(struct conn *c, struct storm_in *body)
 	if (run && run->state == RUN_RUNS && !run->ends) {
 		if (m.kind == PMI_FENCE) {
 			head_fence(run, c, &m);
-		} else if (m.kind == PMI_WANT || m.kind == PMI_GIVEN) {
-			head_pmi_direct(run, c, &m);
+		} else if (m.kind == PMI_WANT) {
+			head_pmi_want(run, c, &m);
+		} else if (m.kind == PMI_GIVEN) {
+			head_pmi_given(run, &m);
 		} else {
 			head_pmi_say(run, c, &m);
 			if (m.kind != PMI_SAY)

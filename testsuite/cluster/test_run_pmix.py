@@ -212,22 +212,33 @@ def test_direct(lab, openmpi, hello):
     if its user wants that."""
     out = batch(lab, f"""
 storm run --mpi=pmix -N4 -n8 {hello} direct | sort -V
-OMPI_MCA_pmix_base_async_modex=1 storm run --mpi=pmix -N4 -n8 {openmpi} | sort -V
 OMPI_MCA_pmix_base_collect_data=0 storm run --mpi=pmix -N4 -n8 {openmpi} | sort -V
 """)
-    assert out == in_order(hellos(8)) + 2 * in_order(ring(8)), out
+    assert out == in_order(hellos(8)) + in_order(ring(8)), out
+
+
+def test_direct_of_the_dead(lab, hello):
+    """A rank that has ended gives nothing, and nobody waits for it."""
+    out = batch(lab, f"storm run --mpi=pmix -N2 -n2 {hello} gone; echo code $?")
+    assert out[0] == "PMIx_Get: NOT-FOUND" and out[-1] == "code 3", out
 
 
 @pytest.mark.lab_with(cpus=256)
-def test_thousand(fresh):
-    """1,000 ranks of PMIx on 4 nodes meet."""
+def test_many(fresh):
+    """32 ranks of Open MPI, and 1,000 of PMIx alone, on 4 nodes meet."""
+    mpis.need("openmpi")
     need_pmix()
+    mpis.build("openmpi", "mpi_sum.c", fresh.bin / "mpi_sum.openmpi")
     mpis.build_pmix("pmix_hello.c", fresh.bin / "pmix_hello")
-    one = begin(fresh, "storm run --mpi=pmix -N4 -n1000 /home/user/bin/pmix_hello >out; "
-                "echo code $?; grep -c next out; sort -u out | wc -l\n",
-                options=["--ntasks-per-node=250"])
+    one = begin(fresh, """
+export OMPI_MCA_mpi_yield_when_idle=1
+storm run --mpi=pmix -N4 -n32 /home/user/bin/mpi_sum.openmpi >sums; echo sums $?
+storm run --mpi=pmix -N4 -n1000 /home/user/bin/pmix_hello >out
+echo code $?; grep -c next out; sort -u out | wc -l
+""", options=["--ntasks-per-node=250"])
     assert one.finish().code == 0, one.log()
-    assert one.log().splitlines()[-3:] == ["code 0", "1000", "1000"], one.log()
+    assert one.log().splitlines()[-4:] == ["sums 0", "code 0", "1000", "1000"], one.log()
+    assert in_order((one.dir / "sums").read_text().splitlines()) == in_order(ring(32))
 
 
 def test_other_user(lab, hello):

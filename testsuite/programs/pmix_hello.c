@@ -4,8 +4,8 @@
  *
  *	pmix_hello [WHAT]
  *
- * WHAT: "direct": data comes to no fence, and is asked for; "early": it ends before the
- * fence; "leave": likewise, well.
+ * WHAT: "direct": data comes to no fence, and is asked for; "gone": likewise, and the last
+ * rank has ended; "early": it ends before the fence; "leave": likewise, well.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -76,9 +76,17 @@ int main(int argc, char **argv)
 		_exit(4);
 	if (me.rank == size - 1 && !strcmp(what, "leave"))
 		_exit(0);
-	meet(strcmp(what, "direct") != 0);
+	meet(strcmp(what, "direct") != 0 && strcmp(what, "gone") != 0);
+	if (!strcmp(what, "gone") && me.rank == size - 1) {
+		must(PMIx_Finalize(NULL, 0), "PMIx_Finalize");
+		return 0;
+	}
+	if (!strcmp(what, "gone"))
+		sleep(1); /* its launcher has forgotten the last one, and is asked */
 	printf("rank %u of %u next %u\n", me.rank, size, number_of(&me, next));
 	fflush(stdout);
+	if (!strcmp(what, "direct"))
+		meet(false); /* others may ask until then */
 	must(PMIx_Finalize(NULL, 0), "PMIx_Finalize");
 	return 0;
 }
