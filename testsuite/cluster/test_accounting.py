@@ -77,7 +77,8 @@ def account(lab):
     (etc / "slurm.conf").write_text(text.replace(
         "AccountingStorageType=accounting_storage/none",
         "AccountingStorageType=accounting_storage/slurmdbd\n"
-        "AccountingStorageHost=ctl"))
+        "AccountingStorageHost=ctl").replace(
+        "JobAcctGatherType=jobacct_gather/none", "JobAcctGatherType=jobacct_gather/linux"))
     until(lambda: lab.run(["sacctmgr", "-i", "add", "cluster", name],
                           host="ctl", cwd="/").returncode == 0,
           "sacctmgr to add the cluster", interval=0.3)
@@ -85,6 +86,8 @@ def account(lab):
     # one that slurmdbd gives, unless it is told to forget the first.
     os.remove(lab.path("ctl", "/var/lib/slurm/slurmctld/clustername"))
     lab.restart("ctl", "slurmctld")
+    for node in ("n1", "n2"):
+        lab.restart(node, "slurmd")
     lab.wait_idle()
     return database
 
@@ -156,6 +159,34 @@ def test_sacct_has_the_account(lab):
         assert 0.1 < float(word(job)[1]) <= had(lab, job)[0] + 0.1
     assert "paid storm:" in command(lab, "sacct", "-n", "-P", "-X", "-j",
                                     jobs[1], "-o", "AdminComment")
+
+
+def seconds(text):
+    """[DD-[HH:]]MM:SS[.mmm], as sacct prints it."""
+    total = 0.0
+    for part in text.replace("-", ":").split(":"):
+        total = total * 60 + float(part)
+    return total
+
+
+def test_sacct_has_the_runs(lab):
+    """Runs of storm run are one step, that of the launchers, and its CPU time is the sum of
+    what their tasks have used."""
+    burn = "import time\nwhile time.process_time() < 0.1: pass\n"
+    (pathlib.Path(lab.path("n1", "/home")) / "burn.py").write_text(burn)
+    job = submit(lab, line="for k in $(seq 20); do storm run -N2 -n2 python3 /home/burn.py; "
+                 "done; storm run --stop")
+
+    def steps():
+        rows = [line.split("|") for line in command(
+            lab, "sacct", "-n", "-P", "-j", job, "-o", "JobID,State,TotalCPU").splitlines()]
+        return len(rows) > 2 and all(row[1] == "COMPLETED" for row in rows) and \
+            {name: seconds(used) for name, _, used in rows}
+
+    used = until(steps, lambda: "the account of the job: " + command(
+        lab, "sacct", "-P", "-j", job, "-o", "JobID,State,TotalCPU"))
+    assert set(used) - {f"{job}.extern"} == {f"{job}", f"{job}.batch", f"{job}.0"}, used
+    assert 4 <= used[f"{job}.0"] < 12, used
 
 
 def gained(lab, jobs, least):
