@@ -51,6 +51,7 @@ static const char usage[] =
 	"      --delay=TIME         start them so long after each other\n"
 	"      --timeout=TIME       end a task that runs longer: seconds, or 5m, 2h, 1d\n"
 	"      --retries=N          start a task that fails up to N times; 0: ever again\n"
+	"      --crash-limit=N      give a task up that was lost with its node N times [3]\n"
 	"      --halt=WHEN,WHY=N    stop when: now|soon,fail|success|done=N or N%\n"
 	"\n"
 	"What is seen:\n"
@@ -82,6 +83,7 @@ enum {
 	BAR,
 	BASE_NAME,
 	BASE_PLAIN_NAME,
+	CRASH_LIMIT,
 	DELAY,
 	DIR_NAME,
 	DRY_RUN,
@@ -126,6 +128,7 @@ static const struct option each_options_known[] = {
 	{ "bnr", required_argument, NULL, BASE_NAME },
 	{ "colsep", required_argument, NULL, 'C' },
 	{ "cpus-per-task", required_argument, NULL, 'c' },
+	{ "crash-limit", required_argument, NULL, CRASH_LIMIT },
 	{ "delay", required_argument, NULL, DELAY },
 	{ "delimiter", required_argument, NULL, 'd' },
 	{ "dirnamereplace", required_argument, NULL, DIR_NAME },
@@ -285,6 +288,8 @@ static int each_set_run(int option, const char *value, struct each_options *o)
 	case TIMEOUT:
 		return each_value_time(value, "--timeout", &o->timeout_us) ? 1 :
 									     -1;
+	case CRASH_LIMIT:
+		return each_value_crashes(value, o) ? 1 : -1;
 	case RETRIES:
 		return each_value_retries(value, o) ? 1 : -1;
 	case HALT:
@@ -406,6 +411,7 @@ static void each_default(struct each_options *o)
 		.delimiter_len = 1,
 		.cpus = 1,
 		.retries = 1,
+		.crash_limit = 3,
 	};
 }
 

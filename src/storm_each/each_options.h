@@ -82,6 +82,7 @@ struct each_options {
 	const char *
 		wd; /* may have replacement strings: each_text(); NULL: as here */
 	uint32_t retries; /* how often a task is started at most; 1 or more */
+	uint32_t crash_limit; /* pullers that it may take down; 1 or more */
 	uint64_t timeout_us, delay_us; /* 0: none */
 	struct each_halt_rule halt;
 

@@ -23,8 +23,6 @@
 #include "src/libstorm/base/patience.h"
 #include "src/storm_run/run_begin.h"
 
-#define EACH_CRASHES 3 /* pullers that a task may take down */
-
 /* ------------------------------------------------------------------ giving work --- */
 
 static void each_send_task(struct each_puller *p, struct each_job *j)
@@ -304,7 +302,7 @@ int each_run(struct each_options *o)
 
 	each.o = o;
 	each.tasks.retries = o->retries;
-	each.tasks.crash_limit = EACH_CRASHES;
+	each.tasks.crash_limit = o->crash_limit;
 	if (!each_open(o))
 		return EACH_FAILED;
 	each_output_init(o, each.signals, each_signal_stops);

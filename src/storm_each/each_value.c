@@ -40,6 +40,15 @@ bool each_value_retries(const char *text, struct each_options *o)
 	return true;
 }
 
+bool each_value_crashes(const char *text, struct each_options *o)
+{
+	if (!each_value_number(text, "crashes", 0, &o->crash_limit))
+		return false;
+	if (!o->crash_limit)
+		o->crash_limit = UINT32_MAX;
+	return true;
+}
+
 bool each_value_jobs(const char *text, struct each_jobs *out)
 {
 	size_t len = strlen(text),

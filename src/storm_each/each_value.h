@@ -15,8 +15,9 @@ bool each_value_number(const char *text, const char *what, uint32_t least,
 /* --max-args: 0 means that arguments are not in the command. */
 bool each_value_max_args(const char *text, struct each_options *o);
 
-/* --retries: 0 is without end. */
+/* --retries, --crash-limit: 0 is without end. */
 bool each_value_retries(const char *text, struct each_options *o);
+bool each_value_crashes(const char *text, struct each_options *o);
 
 /* -j: N, N% or -N; 0 is all CPUs. */
 bool each_value_jobs(const char *text, struct each_jobs *out);

@@ -256,6 +256,17 @@ grep -c 'begins again' err; grep 'given up' err; wc -l <jobs; cat err
                     "lost with it, on n[1-4] last$", out[3]) and out[4] == "7", out
 
 
+def test_crash_limit_of_one(lab):
+    out = batch(lab, """
+storm each --crash-limit 1 'kill -9 $PPID; sleep 600; : {}' ::: 1 2>err; echo code $?; cat err
+storm each --crash-limit x true ::: 1; echo code $?
+""")
+    assert out[0] == "code 1", out
+    assert re.match("storm each: error: task 1 is given up: 1 times what runs tasks was lost with "
+                    "it, on n[1-4] last$", out[1]), out
+    assert out[-2:] == ['storm each: "x" is no number of crashes', "code 255"], out
+
+
 @pytest.mark.parametrize("sig, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals(lab, sig, code):
     """^C starts no more and waits, a second one ends all; so does SIGTERM."""
