@@ -187,12 +187,12 @@ static void head_pmi_want(struct user_run *run, const struct conn *c,
 				   .code = m->code,
 				   .ranks = { &asks, 1, 1 } };
 	struct pmi_run *p = head_pmi_run(run->number);
-	struct pmi_want *w = calloc(1, sizeof(*w));
+	struct pmi_want *w = NULL;
 	uint32_t nth = 0;
 
-	if (!p || !w || m->rank >= run->tasks ||
-	    storm_idset_has(&run->done, m->rank)) {
-		free(w);
+	if (p && m->rank < run->tasks && !storm_idset_has(&run->done, m->rank))
+		w = calloc(1, sizeof(*w));
+	if (!w) {
 		head_pmi_give_nothing(run, c->node, m->code);
 		return;
 	}
