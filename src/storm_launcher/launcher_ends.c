@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "launcher_private.h"
+#include "oom.h"
 
 void launcher_report(uint32_t id, uint32_t code)
 {
@@ -118,6 +119,21 @@ void launcher_tasks_report(void)
 	}
 }
 
+/* The kernel counts what it kills in the launchers' control group: one that has died of
+ * SIGKILL since, and was sent none from here, is one of these. */
+static uint32_t launcher_end_code(const struct local_task *t, int status)
+{
+	if (WIFEXITED(status))
+		return run_code(RUN_EXITED, WEXITSTATUS(status));
+	if (WTERMSIG(status) == SIGKILL && !t->killed &&
+	    oom_now() > launcher.ooms) {
+		launcher.ooms++;
+		return run_code(RUN_NO_MEMORY, 0);
+	}
+	return run_code(RUN_SIGNALED,
+			WTERMSIG(status) | (WCOREDUMP(status) ? 0x80 : 0));
+}
+
 void launcher_reap(void)
 {
 	struct rusage used;
@@ -140,12 +156,7 @@ void launcher_reap(void)
 			continue;
 		t->ended = true;
 		run_usage_add(&t->run->usage, &used);
-		t->code = WIFEXITED(status) ?
-				  run_code(RUN_EXITED, WEXITSTATUS(status)) :
-				  run_code(RUN_SIGNALED,
-					   WTERMSIG(status) |
-						   (WCOREDUMP(status) ? 0x80 :
-									0));
+		t->code = launcher_end_code(t, status);
 		launcher_pmi_ended(t);
 	}
 }
@@ -173,8 +184,10 @@ void launcher_kill(uint64_t number, int sig)
 		    (!number || run->start.number == number))
 			run->killed = sig;
 	for (struct local_task *t = launcher.tasks; t; t = t->next)
-		if (!t->ended && (!number || t->run->start.number == number))
+		if (!t->ended && (!number || t->run->start.number == number)) {
+			t->killed |= sig == SIGKILL;
 			launcher_kill_task(t, sig);
+		}
 }
 
 /* ---------------------------------------------------------------- left behind --- */

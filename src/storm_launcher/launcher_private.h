@@ -67,6 +67,7 @@ struct local_task {
 	int pipe[2]; /* its output; -1: none, or it is read to its end */
 	struct run_lines lines[2];
 	bool ended, wrote;	 /* to the relay */
+	bool killed;		 /* by SIGKILL from here */
 	struct task_input *from; /* NULL: none comes */
 	int input;    /* the pipe for it; -1: none, or it is closed */
 	uint64_t fed; /* bytes that the pipe has taken */
@@ -94,6 +95,7 @@ extern struct launcher {
 	bool refused;			/* of libstorm's thread: it is said */
 	struct launched *runs;
 	struct local_task *tasks;
+	uint64_t ooms; /* of oom_now(), those that are of tasks that have ended */
 	struct files *files;
 	struct run_reader from_head;
 	bool ending;   /* Slurm ends the step: with the last task it is over */

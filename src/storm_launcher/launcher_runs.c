@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "launcher_private.h"
+#include "oom.h"
 #include "relay.h"
 #include "run_names.h"
 #include "runs.h"
@@ -192,6 +193,8 @@ void launcher_begin(struct storm_in *in, uint8_t *msg)
 	}
 	/* without memory the next one says it again */
 	storm_member_forget(launcher.member, RUN_REPORT, &run->start.past);
+	if (!launcher.tasks) /* a child of a task may have been killed, too */
+		launcher.ooms = oom_now();
 	run->msg = msg;
 	for (int k = 0; k < RUN_SOCK_FDS; k++)
 		run->fd[k] = -1;

@@ -22,6 +22,7 @@
 #include "launcher.h"
 #include "launcher_base.h"
 #include "launcher_private.h"
+#include "oom.h"
 #include "src/libstorm/transport/udp/udp_port.h"
 
 static bool launcher_take_signals(void)
@@ -143,6 +144,7 @@ const char *launcher_begin_serving(uint16_t port)
 	if (launcher.event < 0 || launcher.null < 0 || !launcher_take_signals())
 		return strerror(errno);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	oom_open();
 	/* a run asks once at a time */
 	err = storm_worker_start(&launcher.munge, "storm_munge", UINT_MAX);
 	if (err)

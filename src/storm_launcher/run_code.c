@@ -29,8 +29,8 @@ int run_code_status(uint32_t code)
 	if (!run_code_read(code, &cause, &value))
 		return 1;
 	if (cause == RUN_OUTPUT_LOST || cause == RUN_INPUT_LOST ||
-	    cause == RUN_NODE_LOST || cause == RUN_PMI_LOST ||
-	    cause == RUN_NO_PMIX)
+	    cause == RUN_NO_MEMORY || cause == RUN_NODE_LOST ||
+	    cause == RUN_PMI_LOST || cause == RUN_NO_PMIX)
 		return 1;
 	if (cause == RUN_SIGNALED)
 		return 128 + (value & 0x7f);

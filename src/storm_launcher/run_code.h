@@ -23,10 +23,11 @@ enum run_cause {
 	RUN_INPUT_LOST, /* this errno: some of its input did not come */
 	RUN_NODE_LOST,	/* of GONE alone: the task's node */
 	RUN_PMI_LOST, /* this errno: its launcher lost the ranks of other nodes */
-	RUN_NO_PMIX, /* this errno: storm_pmix; ENOENT: it is not installed;
+	RUN_NO_PMIX,   /* this errno: storm_pmix; ENOENT: it is not installed;
 		      * RUN_PMIX_ENDED with a signal, or 0: it has ended */
-	RUN_NO_BIND, /* this errno: it cannot be bound */
-	RUN_UNBOUND, /* 0: launchers have more CPUs than the job */
+	RUN_NO_BIND,   /* this errno: it cannot be bound */
+	RUN_UNBOUND,   /* 0: launchers have more CPUs than the job */
+	RUN_NO_MEMORY, /* 0: the kernel has killed it for lack of memory */
 	RUN_CAUSES
 };
 #define RUN_PMIX_ENDED 0x1000

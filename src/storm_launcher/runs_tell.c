@@ -127,6 +127,8 @@ static void run_line_cause(struct run_line *l, uint32_t code,
 	else if (cause == RUN_NO_BIND)
 		run_line_add(l, "cannot be bound to its CPUs: %s",
 			     strerror(value));
+	else if (cause == RUN_NO_MEMORY) /* as srun */
+		run_line_add(l, "Out Of Memory");
 	else if (cause == RUN_UNBOUND)
 		run_line_add(
 			l,

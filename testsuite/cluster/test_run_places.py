@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """storm run: which CPUs, GPUs and how much memory runs have. Slurm takes devices of any
 kind for GPUs, and tasks here only look at their variables."""
+import pathlib
 import re
 
 import pytest
 
 from conftest import make
 from harness import MACHINES, chosen
-from run_lab import batch, end_run, run_both  # noqa: F401
+from run_lab import batch, end_run, ends, run_both  # noqa: F401
 
 pytestmark = [
     pytest.mark.storm_only,
@@ -165,3 +166,38 @@ sort cpu.?; touch go; wait
 for k in 1 2 3; do storm run -w n1 -N1 -n2 --cpu-bind=threads sh -c 'taskset -p $$ | cut -d: -f2' | sort; done
 """ + STOP, **JOB)
     assert [line.strip() for line in out] == 4 * ["1", "2"], out
+
+
+@pytest.fixture(scope="module")
+def limited_lab():
+    """Slurm limits the memory of jobs by a control group."""
+    c = make("limited", 1, cpus=2, standing=False, conf={
+        "ProctrackType": "proctrack/cgroup", "TaskPlugin": "task/cgroup",
+        "SelectTypeParameters": "CR_CPU_Memory"})
+    conf = pathlib.Path(c.lab.dir) / "etc/slurm/cgroup.conf"
+    conf.write_text(conf.read_text() + "ConstrainRAMSpace=yes\n")
+    c.lab.restart("n1", "slurmd")
+    yield c
+    c.down()
+
+
+class TestOutOfMemory:
+    @pytest.fixture
+    def lab(self, limited_lab):
+        return limited_lab
+
+    def test_out_of_memory_as_srun(self, lab):
+        """The kernel kills a task: its run says so by name, with the words and the exit
+        status of srun. Launcher and head live, and the next run goes on. One that is killed
+        by a signal is not said to be out of memory."""
+        cases = run_both(lab, """
+eat='python3 -c "b = bytearray(300000000)"'
+both --mem=0 -n2 sh -c "[ \\$SLURM_PROCID = 0 ] || exec sleep 1; exec $eat"
+both --mem=0 -n1 sh -c 'kill -9 $$'
+pgrep -cx storm_launcher >up; storm run -n2 true
+""" + STOP, nodes=1, options=["--mem=100"])
+        assert [case["srun"][1].splitlines()[-1] for case in cases] == \
+            [case["storm"][1].splitlines()[-1] for case in cases], cases
+        for case in cases[0].values():
+            assert ends(case[1]) == {0: "Out Of Memory"}, cases
+        assert ends(cases[1]["storm"][1]) == {0: "Killed"}, cases

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "src/libstorm/base/idset.h"
+#include "src/storm_launcher/oom.h"
 #include "src/storm_launcher/places.h"
 #include "src/storm_launcher/run_bind.h"
 #include "src/storm_launcher/runs.h"
@@ -218,6 +219,33 @@ START_TEST(test_lists)
 }
 END_TEST
 
+/* Where the kernel counts what it kills for memory. */
+START_TEST(test_oom)
+{
+	static const char mounts[] =
+		"25 1 0:22 / /proc rw - proc proc rw\n"
+		"30 1 0:25 /a /run/a rw shared:3 - cgroup cgroup rw,cpu\n"
+		"31 1 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+		"32 1 0:27 /part /sys/fs/cgroup/unified rw - cgroup2 none rw\n";
+	char out[100], shorter[20];
+
+	must(oom_path("5:cpu:/x\n4:pids,memory:/job_1/task_0\n0::/part/y\n",
+		      mounts, out, sizeof(out)));
+	ck_assert_str_eq(
+		out, "/sys/fs/cgroup/memory/job_1/task_0/memory.oom_control");
+	must(oom_path("5:cpu:/x\n0::/part/y\n", mounts, out, sizeof(out)));
+	ck_assert_str_eq(out, "/sys/fs/cgroup/unified/y/memory.events");
+	must(!oom_path("0::/part/y\n", mounts, shorter, sizeof(shorter)));
+	must(!oom_path("0::/other\n", mounts, out, sizeof(out)));
+	must(!oom_path("5:cpu:/x\n", mounts, out, sizeof(out)));
+	must(!oom_path("", mounts, out, sizeof(out)));
+	must(!oom_path("4:memory:/x\n", "", out, sizeof(out)));
+	must(oom_count("low 1\noom 7\noom_kill 12\noom_group_kill 3\n") == 12);
+	must(oom_count("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n") == 2);
+	must(!oom_count("oom_kill_disable 1\n") && !oom_count(""));
+}
+END_TEST
+
 /* ------------------------------------------------------------------- the head --- */
 
 static struct user_run *add(struct runs *r, const struct run_want *want)
@@ -359,6 +387,7 @@ int main(void)
 	tcase_add_loop_test(t, test_by_chance, 0, 50);
 	tcase_add_test(t, test_names);
 	tcase_add_test(t, test_lists);
+	tcase_add_test(t, test_oom);
 	tcase_add_test(t, test_gpus);
 	tcase_add_test(t, test_memory);
 	tcase_add_test(t, test_never);
