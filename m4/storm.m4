@@ -45,6 +45,24 @@ AC_DEFUN([STORM_CHECK_PMIX], [
 	AM_CONDITIONAL([HAVE_PMIX], [test "x$with_pmix" = xyes])
 ])
 
+# STORM_CHECK_HWLOC
+# Cores, sockets and domains of memory, for "storm run --cpu-bind": likewise.
+AC_DEFUN([STORM_CHECK_HWLOC], [
+	AC_ARG_WITH([hwloc], [AS_HELP_STRING([--with-hwloc],
+		[storm run --cpu-bind=cores, sockets and ldoms @<:@default: if libhwloc
+		 is there@:>@])], [], [with_hwloc=check])
+	storm_hwloc="no hwloc (--without-hwloc)"
+	AS_IF([test "x$with_hwloc" != xno], [
+		PKG_CHECK_MODULES([HWLOC], [hwloc >= 2.1],
+			[with_hwloc=yes
+			 storm_hwloc="hwloc $($PKG_CONFIG --modversion hwloc)"],
+			[AS_IF([test "x$with_hwloc" = xyes], [AC_MSG_ERROR(
+				[libhwloc is missing: install the package libhwloc-dev])])
+			 with_hwloc=no
+			 storm_hwloc="no hwloc (package libhwloc-dev)"])])
+	AM_CONDITIONAL([HAVE_HWLOC], [test "x$with_hwloc" = xyes])
+])
+
 # STORM_CHECK_SLURM_SRC
 # Finds the configured source tree of exactly the installed Slurm, and records
 # its revision and the digest of its config.h: a distribution's revision can

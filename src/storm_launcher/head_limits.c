@@ -104,7 +104,8 @@ void head_end_early(void)
 			continue;
 		if ((run->kill_bad && run_has_failed(run)) ||
 		    run_has_cause(run, RUN_PMI_LOST) ||
-		    run_has_cause(run, RUN_NO_PMIX)) {
+		    run_has_cause(run, RUN_NO_PMIX) ||
+		    run_has_cause(run, RUN_NO_HWLOC)) {
 			head_say_terminating(run);
 			head_end_softly(run);
 		} else if (run->wait && run->ended && !run->waits) {

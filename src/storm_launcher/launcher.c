@@ -218,6 +218,7 @@ int launcher_serve(const char *socket, uint16_t port, uint16_t call)
 		return 1;
 	}
 	launcher_log_as(launcher.name);
+	launcher_hwloc_start();
 	launcher_many_files();
 	if (!launcher_port_free(port)) {
 		launcher_say_taken(proc);

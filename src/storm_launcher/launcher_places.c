@@ -61,23 +61,33 @@ static int places_open(void)
 
 /* --------------------------------------------------------------------- a run --- */
 
-bool launcher_places_run(struct launched *run, uint32_t n)
+/* Is it bound to what hwloc alone knows? */
+static bool places_by_hwloc(enum run_bind bind)
+{
+	return bind == RUN_BIND_CORES || bind == RUN_BIND_LDOMS ||
+	       bind == RUN_BIND_SOCKETS;
+}
+
+uint32_t launcher_places_run(struct launched *run, uint32_t n)
 {
 	uint32_t each = run->start.gpus, count = run->start.node_gpus;
-	int err = 0;
+	uint32_t code = 0;
+	int err;
 
 	if (each)
 		count = n * each;
 	if (!count && !run->what.no_gpus && !run->what.bind &&
 	    !run->what.bind_verbose)
-		return true;
+		return 0;
 	err = places_open();
-	if (!err && count && !places_take_gpus(&places.all, count, &run->gpus))
+	if (!err && places_by_hwloc(run->what.bind))
+		code = launcher_hwloc(&places.all);
+	if (!err && !code && count &&
+	    !places_take_gpus(&places.all, count, &run->gpus))
 		err = EBUSY;
 	if (count || run->what.no_gpus)
 		run->form.gpus = &run->gpus;
-	errno = err;
-	return !err;
+	return err ? run_code(RUN_NO_START, err) : code;
 }
 
 void launcher_places_leave(const struct launched *run)

@@ -7,6 +7,7 @@
  *	launcher_runs.c		how a run begins here
  *	launcher_ends.c		how its tasks end
  *	launcher_places.c	CPUs and GPUs that they have
+ *	launcher_hwloc.c	of which cores these CPUs are
  *	launcher_output.c	their output
  *	launcher_pmi.c		ranks of MPI (launcher_pmi.h)
  *	launcher_input.c	their input
@@ -152,9 +153,9 @@ void launcher_sweep(uint64_t number);
 
 /* -------------------------------------------------------- launcher_places.c --- */
 
-/* GPUs for the n tasks of a run here, and what it needs to bind them.  False, with errno:
- * it cannot have them. */
-bool launcher_places_run(struct launched *run, uint32_t n);
+/* GPUs for the n tasks of a run here, and what it needs to bind them.  0, or the code of
+ * their reports: it cannot have them. */
+uint32_t launcher_places_run(struct launched *run, uint32_t n);
 /* What the task with this number here has of them.  0, or the code of its report;
  * launcher_place_leave() is called in either case. */
 uint32_t launcher_place(const struct launched *run, uint32_t local,
@@ -163,6 +164,17 @@ uint32_t launcher_place(const struct launched *run, uint32_t local,
 void launcher_places_leave(const struct launched *run);
 /* Before its report: others may have what it has. */
 void launcher_place_leave(const struct launched *run, struct task_place *place);
+
+/* --------------------------------------------------------- launcher_hwloc.c --- */
+
+struct places;
+
+/* Before any thread: what a user says to hwloc by variables is for programs of the user's
+ * alone. */
+void launcher_hwloc_start(void);
+/* Fills the table of these CPUs: their cores, domains of memory and sockets.  It loads
+ * hwloc, which takes some ms; after that it costs nothing.  0, or the code of a report. */
+uint32_t launcher_hwloc(struct places *p);
 
 /* -------------------------------------------------------- launcher_output.c --- */
 

@@ -123,7 +123,7 @@ static void launcher_report_all(const struct launched *run, uint32_t first,
 static bool launcher_run_files(struct launched *run, uint32_t first, uint32_t n)
 {
 	bool local = run->start.local == launcher.self;
-	uint32_t code;
+	uint32_t code = 0;
 	int err = 0;
 
 	if (local && run->start.channel)
@@ -140,10 +140,12 @@ static bool launcher_run_files(struct launched *run, uint32_t first, uint32_t n)
 		    !launcher_fold_open(run, first, n))
 			err = ENOMEM;
 	}
-	if (!err && !launcher_places_run(run, n))
-		err = errno;
-	code = err ? run_code(RUN_NO_START, err) :
-		     launcher_pmi_open(run, first, n);
+	if (err)
+		code = run_code(RUN_NO_START, err);
+	if (!code)
+		code = launcher_places_run(run, n);
+	if (!code)
+		code = launcher_pmi_open(run, first, n);
 	if (code) {
 		launcher_places_leave(run);
 		launcher_report_all(run, first, n, code);

@@ -18,10 +18,11 @@ int places_init(struct places *p, const struct storm_idset *cpus, uint32_t gpus)
 		.count = count,
 		.cpus = calloc((size_t) count + 1, sizeof(*p->cpus)),
 		.taken = calloc((size_t) count + 1, sizeof(*p->taken)),
+		.load = calloc((size_t) count + 1, sizeof(*p->load)),
 		.gpus = gpus,
 		.gpu_taken = calloc((size_t) gpus + 1, sizeof(*p->gpu_taken)),
 	};
-	if (!p->cpus || !p->taken || !p->gpu_taken) {
+	if (!p->cpus || !p->taken || !p->load || !p->gpu_taken) {
 		places_fini(p);
 		return STORM_ENOMEM;
 	}
@@ -36,6 +37,7 @@ void places_fini(struct places *p)
 {
 	free(p->cpus);
 	free(p->taken);
+	free(p->load);
 	free(p->gpu_taken);
 	*p = (struct places) { .count = 0 };
 }
@@ -52,40 +54,6 @@ static bool place_is_in(const struct place_cpu *a, const struct place_cpu *b,
 				      a->socket == b->socket);
 }
 
-/* CPUs that no task has, in the part of the node in which this one is. */
-static uint32_t place_room(const struct places *p, uint32_t of,
-			   enum place_level level)
-{
-	uint32_t n = 0;
-
-	for (uint32_t k = 0; k < p->count; k++)
-		n += !p->taken[k] &&
-		     place_is_in(&p->cpus[k], &p->cpus[of], level);
-	return n;
-}
-
-/* A CPU of the smallest part that has room for so many, and of those the one with the
- * least room, so that large ones stay for large tasks.  UINT32_MAX: none has. */
-static uint32_t place_part_for(const struct places *p, uint32_t count,
-			       enum place_level *level)
-{
-	uint32_t best = UINT32_MAX, least = UINT32_MAX;
-
-	for (*level = LEVEL_LDOM; best == UINT32_MAX; ++*level) {
-		for (uint32_t k = 0; k < p->count; k++) {
-			uint32_t room = place_room(p, k, *level);
-
-			if (room >= count && room < least) {
-				best = k;
-				least = room;
-			}
-		}
-		if (best != UINT32_MAX || *level == LEVEL_NODE)
-			return best;
-	}
-	return best;
-}
-
 /* How many CPUs of this one's core have tasks? */
 static uint32_t place_core_load(const struct places *p, uint32_t of)
 {
@@ -94,6 +62,53 @@ static uint32_t place_core_load(const struct places *p, uint32_t of)
 	for (uint32_t k = 0; k < p->count; k++)
 		n += p->taken[k] && p->cpus[k].core == p->cpus[of].core;
 	return n;
+}
+
+/* CPUs that no task has, in the part of the node in which this one is; idle: of those,
+ * the ones in cores of which no task has any. */
+static uint32_t place_room(const struct places *p, uint32_t of,
+			   enum place_level level, bool idle)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < p->count; k++)
+		n += !p->taken[k] && !(idle && p->load[k]) &&
+		     place_is_in(&p->cpus[k], &p->cpus[of], level);
+	return n;
+}
+
+/* A CPU of that part with room for so many which has the least room, so that large ones
+ * stay for large tasks.  UINT32_MAX: none has. */
+static uint32_t place_best(const struct places *p, uint32_t count,
+			   enum place_level level, bool idle)
+{
+	uint32_t best = UINT32_MAX, least = UINT32_MAX;
+
+	for (uint32_t k = 0; k < p->count; k++) {
+		uint32_t room = place_room(p, k, level, idle);
+
+		if (room >= count && room < least) {
+			best = k;
+			least = room;
+		}
+	}
+	return best;
+}
+
+/* Likewise, of the smallest part that has room, and there rather in idle cores. */
+static uint32_t place_part_for(struct places *p, uint32_t count,
+			       enum place_level *level)
+{
+	for (uint32_t k = 0; k < p->count; k++)
+		p->load[k] = place_core_load(p, k);
+	for (*level = LEVEL_LDOM;; ++*level) {
+		uint32_t best = place_best(p, count, *level, true);
+
+		if (best == UINT32_MAX)
+			best = place_best(p, count, *level, false);
+		if (best != UINT32_MAX || *level == LEVEL_NODE)
+			return best;
+	}
 }
 
 /* The first CPU that is free in the core with the least load. */

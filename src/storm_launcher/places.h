@@ -20,12 +20,13 @@ struct places {
 	uint32_t count;
 	struct place_cpu *cpus; /* ascending; the table */
 	bool *taken;		/* of each */
+	uint32_t *load;		/* of its core, while CPUs are chosen */
 	uint32_t gpus;
 	bool *gpu_taken;
 };
 
 /* STORM_OK or STORM_ENOMEM.  Each CPU is a core of one socket until the table says more:
- * the caller may write to p->cpus but for the numbers of CPUs. */
+ * the caller may write to p->cpus at any time, but for the numbers of CPUs. */
 int places_init(struct places *p, const struct storm_idset *cpus,
 		uint32_t gpus);
 void places_fini(struct places *p);

@@ -30,7 +30,8 @@ int run_code_status(uint32_t code)
 		return 1;
 	if (cause == RUN_OUTPUT_LOST || cause == RUN_INPUT_LOST ||
 	    cause == RUN_NO_MEMORY || cause == RUN_NODE_LOST ||
-	    cause == RUN_PMI_LOST || cause == RUN_NO_PMIX)
+	    cause == RUN_PMI_LOST || cause == RUN_NO_PMIX ||
+	    cause == RUN_NO_HWLOC)
 		return 1;
 	if (cause == RUN_SIGNALED)
 		return 128 + (value & 0x7f);

@@ -28,6 +28,8 @@ enum run_cause {
 	RUN_NO_BIND,   /* this errno: it cannot be bound */
 	RUN_UNBOUND,   /* 0: launchers have more CPUs than the job */
 	RUN_NO_MEMORY, /* 0: the kernel has killed it for lack of memory */
+	RUN_NO_HWLOC, /* this errno: hwloc does not tell of cores; ENOENT: its module is
+		       * not installed */
 	RUN_CAUSES
 };
 #define RUN_PMIX_ENDED 0x1000

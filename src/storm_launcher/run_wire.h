@@ -16,7 +16,7 @@
 #include "run_programs.h"
 
 /* Client, head and launchers must have the same. */
-#define RUN_VERSION 13
+#define RUN_VERSION 14
 #define RUN_LIMITS 16 /* resource limits, RLIMIT_CPU and on */
 #define RUN_REPORT 1  /* the kind of launchers' reports */
 #define RUN_LIFE 16   /* bytes that name a head's life */

@@ -129,6 +129,11 @@ static void run_line_cause(struct run_line *l, uint32_t code,
 			     strerror(value));
 	else if (cause == RUN_NO_MEMORY) /* as srun */
 		run_line_add(l, "Out Of Memory");
+	else if (cause == RUN_NO_HWLOC)
+		run_line_add(
+			l,
+			"cannot be bound: hwloc cannot tell of which cores its CPUs are: %s",
+			strerror(value));
 	else if (cause == RUN_UNBOUND)
 		run_line_add(
 			l,
@@ -177,6 +182,25 @@ static void run_tell_programs(const struct run_told *to,
 	free(sets);
 }
 
+/* Nodes without the package of a kind of binding. */
+static void run_tell_hwloc(const struct run_told *to,
+			   const struct storm_idset *ranks)
+{
+	static const char *const word[RUN_BINDS] = {
+		[RUN_BIND_CORES] = "cores",
+		[RUN_BIND_LDOMS] = "ldoms",
+		[RUN_BIND_SOCKETS] = "sockets",
+	};
+	const char *unit = word[to->what->bind];
+	struct run_line l = { .len = 0 };
+
+	run_line_add(&l,
+		     "error: --cpu-bind=%s: slurm-storm-hwloc is missing on ",
+		     unit ? unit : "...");
+	run_line_nodes(&l, to->run, ranks, to->name, to->arg);
+	to->say(to->arg, l.text);
+}
+
 void run_tell(const struct user_run *run, const struct run_what *what,
 	      const char *(*name)(void *arg, uint32_t node),
 	      void (*say)(void *arg, const char *line), void *arg)
@@ -184,14 +208,16 @@ void run_tell(const struct user_run *run, const struct run_what *what,
 	const struct run_told to = { run, what, name, say, arg };
 
 	for (const struct run_ended *e = run->ended; e; e = e->next) {
-		enum run_cause cause;
-		int value;
+		enum run_cause cause = RUN_EXITED;
+		int value = 0;
 
 		if (!e->code)
 			continue;
-		if (run_code_read(e->code, &cause, &value) &&
-		    cause == RUN_NOT_STARTED)
+		run_code_read(e->code, &cause, &value);
+		if (cause == RUN_NOT_STARTED)
 			run_tell_programs(&to, e);
+		else if (cause == RUN_NO_HWLOC && value == ENOENT)
+			run_tell_hwloc(&to, &e->tasks);
 		else
 			run_tell_end(&to, e->code, &e->tasks, "");
 	}

@@ -30,6 +30,9 @@ static bool places_unit(const char *text, size_t len, enum run_bind *out)
 	} units[] = {
 		{ "none", "no", RUN_BIND_NONE },
 		{ "threads", "thread", RUN_BIND_THREADS },
+		{ "cores", "core", RUN_BIND_CORES },
+		{ "sockets", "socket", RUN_BIND_SOCKETS },
+		{ "ldoms", "ldom", RUN_BIND_LDOMS },
 	};
 
 	for (size_t k = 0; k < sizeof(units) / sizeof(*units); k++)
@@ -79,7 +82,7 @@ bool run_places_bind(const char *value, struct run_options *o)
 		at += len + (at[len] == ',');
 	}
 	if (!good)
-		run_say("--cpu-bind=%s: storm run has quiet, verbose, none, threads, map_cpu:LIST and mask_cpu:LIST",
+		run_say("--cpu-bind=%s: storm run has quiet, verbose, none, threads, cores, sockets, ldoms, map_cpu:LIST and mask_cpu:LIST",
 			value ? value : "");
 	return good;
 }

@@ -7,8 +7,10 @@ import re
 import pytest
 
 from conftest import make
-from harness import MACHINES, chosen
-from run_lab import batch, end_run, ends, run_both  # noqa: F401
+from harness import MACHINES, chosen, until
+from lab.release import stage_dir
+from run_lab import (  # noqa: F401
+    batch, begin, end_run, ends, finish, launchers, run_both, said)
 
 pytestmark = [
     pytest.mark.storm_only,
@@ -153,17 +155,105 @@ show -n1 --cpu-bind=foo
         assert not case["storm"][0] and case["storm"][1].splitlines()[-1] != "0", case
 
 
-def test_bound_runs_share_no_cpu(lab):
-    """Runs at the same time that are bound have CPUs of their own; what one gives back
-    the next one gets."""
-    out = batch(lab, """
+def module():
+    """By which launchers ask hwloc."""
+    return pathlib.Path(stage_dir()) / "libexec/slurm-storm/storm_hwloc.so"
+
+
+@pytest.fixture
+def hwloc():
+    if not module().exists():
+        pytest.skip("SKIP: STORM is built without hwloc; apt-get install libhwloc-dev")
+
+
+def loads_hwloc(pid):
+    return "libhwloc" in pathlib.Path(f"/proc/{pid}/maps").read_text()
+
+
+def test_bind_to_cores_as_srun(lab, hwloc):
+    """Tasks are bound to cores, sockets and domains of memory as with srun. What a user
+    says to hwloc by variables changes nothing of it."""
+    cases = run_both(lab, """
+export HWLOC_SYNTHETIC='pack:1 core:1 pu:8' HWLOC_COMPONENTS=synthetic
+show() { both --mem=0 -w n1 -N1 "$@" sh -c 'echo $SLURM_PROCID $(taskset -p $$ | cut -d: -f2)'; }
+show -n2 -c1 --cpu-bind=verbose,cores
+show -n2 --cpu-bind=verbose,sockets
+show -n2 --cpu-bind=verbose,ldoms
+show -n1 -c2 --cpu-bind=v,core
+""" + STOP, **JOB)
+    for case in cases:
+        assert sorted(case["srun"][0].splitlines()) == \
+            sorted(case["storm"][0].splitlines()), case
+        assert masks(case["srun"][1]) == masks(case["storm"][1]), case
+    assert masks(cases[0]["storm"][1]) == {"0": "0x1", "1": "0x2"}
+    assert masks(cases[1]["storm"][1]) == {"0": "0x3", "1": "0x3"}
+
+
+def test_hwloc_is_loaded_by_need(lab, hwloc):
+    """Only launchers load it, and only those of a run that asks for cores."""
+    one = begin(lab, """
+storm run --cpu-bind=threads true; echo threads
+until [ -e go ]; do sleep 0.05; done
+storm run -w n1 -n1 --cpu-bind=cores sh -c 'touch up; until [ -e on ]; do sleep 0.05; done'
+""" + STOP, **JOB)
+    said(one, "threads")
+    every = {node: lab.lab.pids(node, "storm_launcher") for node in ("n1", "n2")}
+    assert every["n1"] and every["n2"]
+    assert not [pid for pids in every.values() for pid in pids if loads_hwloc(pid)]
+    (one.dir / "go").touch()
+    until(lambda: (one.dir / "up").exists(), lambda: "a task: " + one.log())
+    assert [pid for pids in every.values() for pid in pids if loads_hwloc(pid)] == \
+        launchers(lab, "n1")
+    # slurmd and slurmstepd have it without us
+    others = {pid for name in ("storm", "srun", "storm_agent", "sleep")
+              for pid in lab.lab.pids("n1", name)}
+    assert len(others) > 3 and not [pid for pid in others if loads_hwloc(pid)]
+    (one.dir / "on").touch()
+    assert finish(one).code == 0, one.log()
+
+
+def test_no_hwloc(lab, hwloc):
+    """A node without the package is named, and so is the package. Other kinds of binding
+    do without, and once it is installed the same launchers have it."""
+    folder = module().parent
+    lab.root(["sh", "-c", f"mkdir /run/without && cp {folder}/storm_launcher /run/without"
+              f" && mount --bind /run/without {folder}"], host="n2")
+    try:
+        one = begin(lab, """
+storm run -N2 -n2 --cpu-bind=cores sleep 100; echo code $?
+storm run -N2 -n2 --cpu-bind=threads echo threads
+until [ -e go ]; do sleep 0.05; done
+storm run -N2 -n2 --cpu-bind=cores echo cores
+storm ps | grep CPUs
+""" + STOP, **JOB)
+        until(lambda: one.log().count("threads") == 2, one.log)
+    finally:
+        lab.root(["sh", "-c", f"umount -l {folder} && rm -r /run/without"], host="n2")
+    (one.dir / "go").touch()
+    assert finish(one).code == 0, one.log()
+    lines = one.log().splitlines()
+    assert "storm run: error: --cpu-bind=cores: slurm-storm-hwloc is missing on n2" in lines
+    assert not [line for line in lines if "n2: task" in line]
+    assert "code 0" not in lines and lines.count("cores") == 2, lines
+    assert "CPUs: 4, of which 4 are free" in lines, lines
+
+
+@pytest.mark.parametrize("unit", ["threads", "cores"])
+def test_bound_runs_share_no_cpu(lab, unit, request):
+    """Runs at the same time that are bound have CPUs of their own, and cores, as long as
+    there are some; what one gives back the next one gets."""
+    if unit == "cores":
+        request.getfixturevalue("hwloc")
+    out = batch(lab, f"""
+export BIND=--cpu-bind={unit}
+""" + """
 for k in 1 2; do
-  storm run -w n1 -n1 --cpu-bind=threads sh -c "taskset -p \\$\\$ | cut -d: -f2 >cpu.$k
+  storm run -w n1 -n1 -c 1 $BIND sh -c "taskset -p \\$\\$ | cut -d: -f2 >cpu.$k
     until [ -e go ]; do sleep 0.05; done" &
 done
 until [ -s cpu.1 ] && [ -s cpu.2 ]; do sleep 0.05; done
 sort cpu.?; touch go; wait
-for k in 1 2 3; do storm run -w n1 -N1 -n2 --cpu-bind=threads sh -c 'taskset -p $$ | cut -d: -f2' | sort; done
+for k in 1 2 3; do storm run -w n1 -N1 -n2 $BIND sh -c 'taskset -p $$ | cut -d: -f2' | sort; done
 """ + STOP, **JOB)
     assert [line.strip() for line in out] == 4 * ["1", "2"], out
 

@@ -85,7 +85,8 @@ START_TEST(test_cores)
 }
 END_TEST
 
-/* A task is within one domain if that has room, else within a socket; large rooms stay. */
+/* A task is within one domain if that has room, else within a socket.  Large rooms stay,
+ * but nobody gets a part of a core while a domain has whole ones. */
 START_TEST(test_domains)
 {
 	struct places p =
@@ -93,16 +94,18 @@ START_TEST(test_domains)
 	struct storm_idset s;
 
 	takes(&p, 3, RUN_BIND_LDOMS, "10-11,18", "10-11,18-19");
-	takes(&p, 1, RUN_BIND_THREADS, "19", "19");
-	takes(&p, 4, RUN_BIND_LDOMS, "12-13,20-21", "12-13,20-21");
-	/* that of no domain, and of the whole second socket */
-	takes(&p, 6, RUN_BIND_SOCKETS, "14-16,22-24", "14-17,22-25");
+	takes(&p, 2, RUN_BIND_CORES, "12,20", "12,20");
+	takes(&p, 1, RUN_BIND_CORES, "13", "13,21");
+	takes(&p, 1, RUN_BIND_THREADS, "14", "14");
+	/* of no domain, and of the whole second socket */
+	takes(&p, 6, RUN_BIND_SOCKETS, "15-17,23-25", "14-17,22-25");
+	takes(&p, 1, RUN_BIND_CORES, "19", "19");
 	s = take(&p, 2);
-	ck_assert_str_eq(text_of(&s), "17,25");
+	ck_assert_str_eq(text_of(&s), "21-22");
 	places_give_cpus(&p, &s);
 	storm_idset_clear(&s);
 	s = take(&p, 1);
-	ck_assert_str_eq(text_of(&s), "17");
+	ck_assert_str_eq(text_of(&s), "21");
 	storm_idset_clear(&s);
 	places_fini(&p);
 }
