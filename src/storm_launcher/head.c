@@ -366,15 +366,17 @@ int head_serve(const char *socket, int parent, const struct head_keeper *k)
 	launcher_many_files();
 	good = head_add_conn(parent, CONN_PARENT) &&
 	       head_begin(socket, k, why, sizeof(why));
+	/* once the keeper knows, it has Slurm kill the step */
+	if (!good && head.keep >= 0)
+		head_clean(socket);
 	head_tell(good, why);
 	while (good && !(head.runs.closing && !runs_any(&head.runs)))
 		head_turn();
-	if (good)
+	if (good) {
 		unlink(socket);
-	if (good || head.keep >= 0)
 		head_clean(socket);
-	if (good)
 		head_send_waiting_away();
+	}
 	storm_domain_destroy(head.domain);
 	head.domain = NULL;
 	keeper = head_of_kind(CONN_KEEPER);
