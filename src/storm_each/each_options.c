@@ -11,68 +11,9 @@
 #include "each_inputs.h"
 #include "each_options.h"
 #include "each_refused.h"
+#include "each_usage.h"
 #include "each_value.h"
 #include "storm_config.h"
-
-static const char usage[] =
-	"Usage: storm each [OPTIONS] COMMAND [WORDS] ::: ARGUMENTS\n"
-	"       storm each [OPTIONS] COMMAND [WORDS] :::: FILES\n"
-	"       storm each [OPTIONS] COMMAND [WORDS] <LINES\n"
-	"Run COMMAND once for each argument, in the words of GNU parallel.\n"
-	"\n"
-	"What it runs for: several ::: and :::: give all combinations, :::+ and ::::+ go\n"
-	"with the one before.  Without COMMAND the lines are commands.\n"
-	"  {} {.} {/} {//} {/.}     the argument; without its extension; its base name;\n"
-	"                           its directory; its base name without extension\n"
-	"  {1} {2.} {-1}            the first one, the second, the last\n"
-	"  {#} {%}                  the number of the task; that of its slot\n"
-	"  -a, --arg-file=FILE      arguments are the lines of FILE\n"
-	"  -0, --null               a NUL byte ends an argument, and not a line\n"
-	"  -d, --delimiter=TEXT     this text does\n"
-	"  -C, --colsep=REGEXP      lines have columns, with this between them\n"
-	"      --trim=n|l|r|lr      take white space away at the ends of arguments\n"
-	"      --link, --xapply     the sources together, and no combinations\n"
-	"  -r, --no-run-if-empty    leave empty arguments out\n"
-	"      --shuf               in an order by chance\n"
-	"      --max-args=N         up to N arguments for each command\n"
-	"      --max-replace-args=N likewise, with the word around {} once for each\n"
-	"  -X                       as many as fit, with the word around {} once for each\n"
-	"  -m                       as many as fit\n"
-	"  -q, --quote              words of COMMAND are the shell's words as they are\n"
-	"  -I, --replace=TEXT       the replacement string instead of {}\n"
-	"      --arg-sep=TEXT       instead of :::\n"
-	"      --arg-file-sep=TEXT  instead of ::::\n"
-	"\n"
-	"How it runs:\n"
-	"  -j, --jobs=N|N%|-N       so many at once [all CPUs of the job]\n"
-	"  -c, --cpus-per-task=N    CPUs that each task takes [1]\n"
-	"      --wd=PATH            the tasks' directory\n"
-	"      --env=NAME           nothing: tasks have the whole environment\n"
-	"      --delay=TIME         start them so long after each other\n"
-	"      --timeout=TIME       end a task that runs longer: seconds, or 5m, 2h, 1d\n"
-	"      --retries=N          start a task that fails up to N times; 0: ever again\n"
-	"      --crash-limit=N      give a task up that was lost with its node N times [3]\n"
-	"      --halt=WHEN,WHY=N    stop when: now|soon,fail|success|done=N or N%\n"
-	"\n"
-	"What is seen:\n"
-	"      --dry-run            print the commands, and run none\n"
-	"  -v, --verbose            print each command before its output\n"
-	"  -k, --keep-order         output in the order of the arguments\n"
-	"      --tag                begin lines with the arguments\n"
-	"      --tagstring=TEXT     begin lines with this\n"
-	"      --group              output of a task when it has ended, as a whole\n"
-	"      --line-buffer, --lb  whole lines as they come\n"
-	"  -u, --ungroup            output as it is written\n"
-	"      --results=NAME       output into files\n"
-	"      --joblog=FILE        a line for each task that has ended; +FILE: more\n"
-	"      --journal=FILE       a line for what the tasks of each node have used\n"
-	"      --resume             only what the joblog does not have\n"
-	"      --resume-failed      and what has failed there\n"
-	"      --bar, --eta, --progress  how far it is, and the time left\n"
-	"  -V, --version, -h, --help   print the version, or this summary\n"
-	"\n"
-	"Exit status: how many tasks failed, at most 101; 255: something else is wrong.\n"
-	"With --halt it can be that of the task.\n";
 
 /* -------------------------------------------------------------------- options --- */
 
@@ -461,7 +402,8 @@ static int each_parse_options(int argc, char **argv, struct each_parsing *p)
 		const char *name = index < 0 ? NULL : all[index].name;
 
 		if (c == 'V' || c == 'h') {
-			fputs(c == 'h' ? usage : "storm " STORM_VERSION "\n",
+			fputs(c == 'h' ? each_usage :
+					 "storm " STORM_VERSION "\n",
 			      stdout);
 			status = 0;
 		} else if (!each_set(c, name, optarg, p)) {
