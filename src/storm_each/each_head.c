@@ -25,7 +25,7 @@
 #define EACH_TO_HEAD (256u << 10) /* bytes that wait for the head, at most */
 #define EACH_RANKS_MAX (1u << 20)
 
-struct each_way {
+struct each_pipe {
 	struct run_reader from;
 	struct pull_bytes to;
 	uint64_t sent, taken;
@@ -39,7 +39,7 @@ static struct {
 	int sock;
 	struct run_reader in;
 	struct pull_bytes out;
-	struct each_way *way; /* by rank */
+	struct each_pipe *way; /* by rank */
 	uint32_t ways;
 	bool known; /* the head has the run */
 	bool waits; /* for CPUs, and nobody was told */
@@ -143,9 +143,9 @@ void each_head_patience(void)
 
 /* ------------------------------------------------------------------ what comes --- */
 
-static struct each_way *each_head_way(uint32_t rank)
+static struct each_pipe *each_head_way(uint32_t rank)
 {
-	struct each_way *more;
+	struct each_pipe *more;
 
 	if (rank < head.ways)
 		return &head.way[rank];
@@ -163,7 +163,7 @@ static struct each_way *each_head_way(uint32_t rank)
 /* Bytes of a puller, which frames are cut of anywhere.  False: it makes no sense. */
 static bool each_head_puller(const struct run_piece *p)
 {
-	struct each_way *w = each_head_way(p->rank);
+	struct each_pipe *w = each_head_way(p->rank);
 	const uint8_t *at = p->buf, *end = at + p->len;
 	enum run_kind kind;
 	struct storm_in body;
@@ -204,7 +204,7 @@ static bool each_head_piece(struct storm_in *body)
 static bool each_head_gone(struct storm_in *body)
 {
 	uint32_t rank, code;
-	struct each_way *w;
+	struct each_pipe *w;
 
 	if (!run_gone_get(body, &rank, &code))
 		return false;
@@ -289,14 +289,14 @@ bool each_head_hear(int *status)
 
 struct pull_bytes *each_head_to(uint32_t rank)
 {
-	struct each_way *w = each_head_way(rank);
+	struct each_pipe *w = each_head_way(rank);
 
 	return w ? &w->to : NULL;
 }
 
 void each_head_end(uint32_t rank)
 {
-	struct each_way *w = each_head_way(rank);
+	struct each_pipe *w = each_head_way(rank);
 
 	if (w)
 		w->ends = true;
@@ -305,7 +305,7 @@ void each_head_end(uint32_t rank)
 /* A piece of what waits for a puller.  False: none may be sent now. */
 static bool each_head_send_one(uint32_t rank)
 {
-	struct each_way *w = &head.way[rank];
+	struct each_pipe *w = &head.way[rank];
 	size_t len =
 		storm_min(pull_bytes_wait(&w->to), (size_t) RUN_INPUT_PIECE);
 	uint8_t *to;

@@ -1,6 +1,6 @@
 /*
  * each_private.h - what a storm each that runs knows: each_run.c gives work and waits,
- * each_heard.c hears pullers.
+ * each_way.h is by whom it is done, each_heard.c is what becomes of it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -8,15 +8,16 @@
 #define STORM_EACH_PRIVATE_H
 
 #include "each_halt.h"
-#include "each_head.h"
 #include "each_job.h"
 #include "each_options.h"
 #include "each_tasks.h"
+#include "each_way.h"
 
 #define EACH_NAME 256
 
 struct each_state {
 	const struct each_options *o;
+	const struct each_way *way;
 	struct each_tasks tasks;
 	char (*node)[EACH_NAME];	/* of pullers */
 	struct each_job *first, **last; /* not printed yet, by number */
@@ -37,8 +38,22 @@ struct each_state {
 };
 extern struct each_state each;
 
-/* each_heard.c: for each_head_open(). */
-extern const struct each_heard each_heard;
+/*
+ * each_heard.c: what a way has to say.  What it says of places that are not there, or of tasks
+ * that they do not have, is ignored.
+ */
+/* A place is there, with so many slots, of so many CPUs.  False: it was there before.  Its
+ * name, before a task begins there. */
+bool each_came(uint32_t rank, uint32_t slots, uint32_t cpus);
+void each_named(uint32_t rank, const void *name, size_t len);
+/* Of its tasks: it has begun in this slot, has written, comes back, has ended. */
+void each_begun(uint32_t rank, uint64_t seq, uint32_t slot);
+void each_written(uint32_t rank, uint64_t seq, int fd, const uint8_t *buf,
+		  size_t len);
+void each_back(uint32_t rank, uint64_t seq);
+void each_ended(uint32_t rank, const struct pull_end *e);
+/* The place is lost, and all that it has. */
+void each_gone(uint32_t rank);
 
 /* each_show.c: draw what --bar and its like show, if it is time.  ms until it is, or -1. */
 int each_show(void);

@@ -27,15 +27,7 @@
 
 static void each_send_task(struct each_puller *p, struct each_job *j)
 {
-	uint32_t rank = (uint32_t) (p - each.tasks.puller);
-	size_t dir = j->dir ? strlen(j->dir) : 0;
-	struct pull_bytes *to = each_head_to(rank);
-	struct storm_out o = pull_frame(to, PULL_TASK, 8 + 4 + dir + j->len);
-
-	storm_put64(&o, j->task.seq);
-	storm_put32(&o, (uint32_t) dir);
-	storm_put(&o, j->dir, dir);
-	storm_put(&o, j->text, j->len);
+	each.way->give((uint32_t) (p - each.tasks.puller), j);
 	each_tasks_give(p, &j->task);
 	if (each.o->delay_us)
 		each.next = storm_now() + each.o->delay_us * 1000;
@@ -74,11 +66,7 @@ static void each_recall(bool all)
 	uint32_t n;
 
 	while ((p = each_tasks_recall(&each.tasks, all, &n))) {
-		struct pull_bytes *to =
-			each_head_to((uint32_t) (p - each.tasks.puller));
-		struct storm_out o = pull_frame(to, PULL_RECALL, 4);
-
-		storm_put32(&o, n);
+		each.way->recall((uint32_t) (p - each.tasks.puller), n);
 		if (!all)
 			return;
 	}
@@ -113,20 +101,6 @@ static void each_give(void)
 	}
 }
 
-static void each_tell_all(enum pull_kind kind)
-{
-	for (uint32_t k = 0; k < each.tasks.pullers; k++)
-		if (each.tasks.puller[k].there)
-			pull_frame(each_head_to(k), kind, 0);
-}
-
-static void each_end_pullers(void)
-{
-	each.closed = true;
-	for (uint32_t k = 0; k < each.tasks.pullers; k++)
-		each_head_end(k);
-}
-
 /* What holds now: begin tasks, or end them, or all. */
 static void each_act(void)
 {
@@ -141,12 +115,14 @@ static void each_act(void)
 		each_recall(true);
 	if (each.verdict == EACH_NOW && !each.killed) {
 		each.killed = true;
-		each_tell_all(PULL_KILL);
+		each.way->kill();
 	}
 	if (!each.closed && !each_tasks_under_way(&each.tasks) &&
-	    (each.verdict != EACH_GO_ON || (over && !each.tasks.again.first)))
-		each_end_pullers();
-	each_head_send();
+	    (each.verdict != EACH_GO_ON || (over && !each.tasks.again.first))) {
+		each.closed = true;
+		each.way->end();
+	}
+	each.way->send();
 }
 
 /* --------------------------------------------------------------------- signals --- */
@@ -177,8 +153,8 @@ static bool each_signal_stops(void)
 	each_signal();
 	if (each.verdict == EACH_NOW && !each.killed) {
 		each.killed = true;
-		each_tell_all(PULL_KILL);
-		each_head_send();
+		each.way->kill();
+		each.way->send();
 	}
 	return each.verdict == EACH_NOW;
 }
@@ -198,7 +174,7 @@ static bool each_catch(void)
 
 static int each_timeout(void)
 {
-	int wait = storm_sooner(each_head_timeout(), each_show());
+	int wait = storm_sooner(each.way->timeout(), each_show());
 	uint64_t now;
 
 	if (!each.o->delay_us || each.verdict != EACH_GO_ON ||
@@ -214,13 +190,13 @@ static int each_loop(void)
 
 	for (;;) {
 		struct pollfd p[] = {
-			{ each_head_fd(), POLLIN, 0 },
+			{ each.way->fd(), POLLIN, 0 },
 			{ each.signals, POLLIN, 0 },
 			{ each.feed, POLLIN, 0 },
 		};
 
 		each_act();
-		if (each_head_waits())
+		if (each.way->waits())
 			p[0].events |= POLLOUT;
 		/* full pullers are not to be fed */
 		if (each_is_full() ||
@@ -228,15 +204,15 @@ static int each_loop(void)
 			p[2].fd = -1;
 		if (poll(p, 3, each_timeout()) < 0)
 			continue;
-		each_head_patience();
+		each.way->patience();
 		if (p[1].revents)
 			each_signal();
-		if ((p[0].revents & ~POLLOUT) && !each_head_hear(&status))
+		if ((p[0].revents & ~POLLOUT) && !each.way->hear(&status))
 			return status;
 	}
 }
 
-/* The run of pullers is over: are all tasks? */
+/* The way is over: are all tasks? */
 static int each_status(int run)
 {
 	bool bad, over = each_jobs_over(&bad) && !each.first;
@@ -301,15 +277,15 @@ int each_run(struct each_options *o)
 	int status;
 
 	each.o = o;
+	each.way = &each_pullers;
 	each.tasks.retries = o->retries;
 	each.tasks.crash_limit = o->crash_limit;
 	if (!each_open(o))
 		return EACH_FAILED;
 	each_output_init(o, each.signals, each_signal_stops);
 	each_screen_open(o);
-	if (!each_head_open(&each_heard, o->journal ?
-						 o->journal :
-						 getenv("STORM_RUN_JOURNAL")))
+	if (!each.way->open(o->journal ? o->journal :
+					 getenv("STORM_RUN_JOURNAL")))
 		return EACH_FAILED;
 	status = each_loop();
 	each_screen_close();
