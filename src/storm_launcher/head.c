@@ -77,6 +77,8 @@ static void head_take(struct conn *c, enum run_kind kind, struct storm_in *body)
 		head_list(c);
 	} else if (c->kind == CONN_CLIENT && kind == RUN_SIGNAL) {
 		head_signal(c, storm_get8(body));
+	} else if (c->kind == CONN_CLIENT && kind == RUN_RECALL) {
+		head_recall(c);
 	} else if (c->kind == CONN_CLIENT && kind == RUN_INPUT) {
 		head_input(c, body);
 	} else if (c->kind == CONN_CLIENT && kind == RUN_WINDOW) {

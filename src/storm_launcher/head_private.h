@@ -90,6 +90,8 @@ void head_hear_notes(void);
 void head_step_over(void);
 /* A client's signal for its run. */
 void head_signal(const struct conn *c, uint8_t sig);
+/* It wants its run no more, if that waits. */
+void head_recall(const struct conn *c);
 
 /* ------------------------------------------------------------- head_base.c --- */
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "head_private.h"
+#include "run_names.h"
 #include "run_pieces.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
@@ -37,6 +38,17 @@ static void head_send_away(void)
 	}
 }
 
+static void head_say_began(const struct user_run *run, struct conn *c)
+{
+	char *nodes;
+
+	if (!c->what.tells)
+		return;
+	nodes = run_names_text(head.step.nodes, &run->nodes);
+	conn_put_text(c, RUN_BEGAN, nodes ? nodes : "");
+	free(nodes);
+}
+
 void head_begin_runs(void)
 {
 	struct user_run *run;
@@ -47,6 +59,7 @@ void head_begin_runs(void)
 		run->began = storm_now();
 		head_journal_began(run);
 		head_say_queued(c, 0);
+		head_say_began(run, c);
 		if (head_cast_start(run, c)) {
 			head_input_open(run, c);
 			continue;
@@ -83,7 +96,8 @@ void head_end_runs(void)
 		head_tell_gone(run);
 	while ((run = runs_over(&head.runs))) {
 		struct conn *c = run->client;
-		uint8_t status = (uint8_t) run_status(run);
+		const uint8_t end[] = { (uint8_t) run_status(run),
+					(uint8_t) run_why_over(run) };
 
 		if (!head_journal_end(run))
 			continue;
@@ -94,7 +108,7 @@ void head_end_runs(void)
 		if (c && conn_is_open(c)) {
 			run_tell(run, &c->what, head_node_name, head_say_line,
 				 c);
-			conn_put(c, RUN_END, &status, 1);
+			conn_put(c, RUN_END, end, sizeof(end));
 			c->run = 0;
 			c->bye = true;
 		}
@@ -171,7 +185,7 @@ void head_step_over(void)
 		head_say(
 			run->client,
 			"error: the launchers' step has ended with its srun, and all tasks with it");
-		runs_abort(run);
+		runs_stop(run);
 	}
 	runs_close(&head.runs, false);
 }
@@ -188,4 +202,12 @@ void head_signal(const struct conn *c, uint8_t sig)
 		head_cast_kill(run, sig);
 	else if (run->state == RUN_WAITS && sig != SIGUSR1 && sig != SIGUSR2)
 		runs_cancel(run, sig);
+}
+
+void head_recall(const struct conn *c)
+{
+	struct user_run *run = runs_find(&head.runs, c->run);
+
+	if (run && run->state == RUN_WAITS)
+		runs_cancel(run, SIGTERM);
 }

@@ -33,6 +33,15 @@ enum run_cause {
 	RUN_CAUSES
 };
 #define RUN_PMIX_ENDED 0x1000
+
+/* Why a run is over. */
+enum run_end {
+	RUN_END_OWN,	   /* by its tasks and its client alone */
+	RUN_END_NODE_LOST, /* it could not go on without one of its nodes */
+	RUN_END_STOPPED,   /* the launchers end */
+	RUN_ENDS
+};
+
 uint32_t run_code(enum run_cause cause, int value);
 /* False: it is none. */
 bool run_code_read(uint32_t code, enum run_cause *cause, int *value);

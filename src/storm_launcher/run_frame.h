@@ -26,7 +26,7 @@ enum run_kind {
 		      * the launchers' step; comes first */
 	RUN_SAY = 7,	  /* text for stderr */
 	RUN_OUTPUT = 8,	  /* u8 descriptor, bytes; a launcher sends it, too */
-	RUN_END = 9,	  /* u8 exit status */
+	RUN_END = 9,	  /* u8 exit status, u8 enum run_end */
 	RUN_REFUSED = 10, /* text */
 	RUN_AGAIN = 11,	  /* this head ends: ask the next one */
 	/* head -> launcher */
@@ -81,6 +81,11 @@ enum run_kind {
 	/* launcher -> head, of a run in a journal, before its last task there is reported:
 	 * struct run_usage */
 	RUN_USED = 36,
+	/* of a run that tells, head -> client: it begins now; text: the list of its
+	 * nodes */
+	RUN_BEGAN = 37,
+	/* client -> head: if it has not begun, it is over */
+	RUN_RECALL = 38,
 	/* client -> head -> launcher, by TCP: a struct run_window, the size of the
 	 * client's terminal, which has changed */
 	RUN_WINDOW = 35,

@@ -35,7 +35,7 @@ size_t run_what_len(const struct run_what *w)
 
 	for (int k = 0; k < 3; k++)
 		n += 4 + strlen(w->stream[k]) + 1;
-	return n + 9 + RUN_WINDOW_LEN + 1 + 4 + strlen(w->bind_list) + 1 + 2 +
+	return n + 10 + RUN_WINDOW_LEN + 1 + 4 + strlen(w->bind_list) + 1 + 2 +
 	       1 + 4 + run_programs_len(&w->programs) + run_list_len(w->argv) +
 	       run_list_len(w->env);
 }
@@ -55,6 +55,7 @@ void run_what_put(struct storm_out *o, const struct run_what *w)
 	storm_put8(o, w->direct);
 	storm_put8(o, w->lends);
 	storm_put8(o, w->framed);
+	storm_put8(o, w->tells);
 	storm_put8(o, w->pty);
 	run_window_put(o, &w->window);
 	storm_put8(o, (uint8_t) w->mpi);
@@ -85,6 +86,7 @@ bool run_what_get(struct storm_in *i, struct run_what *w)
 	w->direct = storm_get8(i);
 	w->lends = storm_get8(i);
 	w->framed = storm_get8(i);
+	w->tells = storm_get8(i);
 	w->pty = storm_get8(i);
 	run_window_get(i, &w->window);
 	w->mpi = (enum run_mpi) storm_get8(i);

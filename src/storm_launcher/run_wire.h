@@ -16,7 +16,7 @@
 #include "run_programs.h"
 
 /* Client, head and launchers must have the same. */
-#define RUN_VERSION 14
+#define RUN_VERSION 15
 #define RUN_LIMITS 16 /* resource limits, RLIMIT_CPU and on */
 #define RUN_REPORT 1  /* the kind of launchers' reports */
 #define RUN_LIFE 16   /* bytes that name a head's life */
@@ -74,7 +74,8 @@ struct run_what {
 	bool direct; /* tasks on the client's host may have its own descriptors */
 	bool lends; /* its descriptor 0, too, if one task alone has input */
 	bool framed; /* the client is told whose output it is, and each end of a task */
-	bool pty; /* its one task has a pseudo terminal, of this size */
+	bool tells; /* the client is told when and where it begins */
+	bool pty;   /* its one task has a pseudo terminal, of this size */
 	struct run_window window;
 	enum run_mpi mpi;
 	enum run_bind bind;

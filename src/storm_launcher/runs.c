@@ -300,6 +300,19 @@ void runs_abort(struct user_run *run)
 	run->state = RUN_IS_OVER;
 }
 
+void runs_stop(struct user_run *run)
+{
+	run->stopped = true;
+	runs_abort(run);
+}
+
+enum run_end run_why_over(const struct user_run *run)
+{
+	return run->stopped		     ? RUN_END_STOPPED :
+	       run->lost.count && !run->keep ? RUN_END_NODE_LOST :
+					       RUN_END_OWN;
+}
+
 void runs_leave(struct runs *r, struct user_run *run)
 {
 	(void) r;
@@ -313,11 +326,13 @@ void runs_leave(struct runs *r, struct user_run *run)
 void runs_close(struct runs *r, bool now)
 {
 	r->closing = true;
-	for (struct user_run *run = r->first; now && run; run = run->next)
+	for (struct user_run *run = r->first; now && run; run = run->next) {
+		run->stopped |= run->state != RUN_IS_OVER;
 		if (run->state == RUN_WAITS)
 			runs_abort(run);
 		else
 			run_must_die(run);
+	}
 }
 
 struct user_run *runs_over(const struct runs *r)

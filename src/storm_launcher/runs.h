@@ -86,9 +86,10 @@ struct user_run {
 	uint32_t wait; /* s after the first task's end it is ended; 0: never */
 	/* ns that are left, or 0: of its time, of wait, until SIGKILL */
 	uint64_t limit, waits, grace;
-	bool ends;   /* it is ended early */
-	bool held;   /* it is over, but not for the head yet */
-	int aborted; /* a rank of MPI has ended it with this status; or 0 */
+	bool ends;    /* it is ended early */
+	bool stopped; /* the launchers end, and it with them */
+	bool held;    /* it is over, but not for the head yet */
+	int aborted;  /* a rank of MPI has ended it with this status; or 0 */
 };
 
 /* What each node has. */
@@ -139,8 +140,9 @@ void runs_lose(struct runs *r, uint32_t node);
 void runs_cancel(struct user_run *run, int sig);
 /* The client is gone: a run that waits is over, one that runs is killed. */
 void runs_leave(struct runs *r, struct user_run *run);
-/* The launchers have not heard of it, or are all gone: it is over. */
+/* The launchers have not heard of it: it is over.  Or they are all gone. */
 void runs_abort(struct user_run *run);
+void runs_stop(struct user_run *run);
 /* No other run begins.  now: those that run are killed, those that wait are over. */
 void runs_close(struct runs *r, bool now);
 
@@ -182,6 +184,8 @@ bool run_next_gone(struct user_run *run, uint32_t *rank, uint32_t *code);
 /* Has a task of it not ended well?  In this way? */
 bool run_has_failed(const struct user_run *run);
 bool run_has_cause(const struct user_run *run, enum run_cause cause);
+/* Why is it over? */
+enum run_end run_why_over(const struct user_run *run);
 /* The highest of its tasks' exit statuses; those by signals count more, as with srun. */
 int run_status(const struct user_run *run);
 

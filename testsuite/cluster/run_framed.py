@@ -31,7 +31,7 @@ def ask(version, keep, whole, nodes, tasks, argv):
     body = struct.pack(">6I2Q2I3B", int(version), nodes, tasks, *8 * [0], keep, whole)
     body += text("") + text("") + text("")
     body += struct.pack(">I16Q", 0o22, *[2**64 - 1] * 16) + text(os.getcwd()) + 3 * text("")
-    body += struct.pack(">8B4HBB", 0, 0, 0, 0, 0, 0, 1, *7 * [0]) + text("")
+    body += struct.pack(">9B4HBB", 0, 0, 0, 0, 0, 0, 1, *8 * [0]) + text("")
     body += struct.pack(">3BII", 0, 0, EACH, 0, 0)
     return body + texts(argv) + texts([f"{k}={v}" for k, v in os.environ.items()])
 

@@ -1647,6 +1647,7 @@ static void runs(void)
 		.bind_list = "0x3,f0*2",
 		.input = RUN_INPUT_EACH,
 		.framed = true,
+		.tells = true,
 		.argv = (char *[]) { "true", "", NULL },
 		.env = (char *[]) { "PATH=/bin", NULL },
 	};

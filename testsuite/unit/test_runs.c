@@ -482,7 +482,8 @@ START_TEST(test_leave_and_close)
 	must(runs_to_kill(&r) == a);
 	a->kill = false;
 	runs_close(&r, true); /* it is killed once */
-	must(!runs_to_kill(&r) && runs_over(&r) == c);
+	must(!runs_to_kill(&r) && runs_over(&r) == c &&
+	     run_why_over(c) == RUN_END_STOPPED);
 	runs_drop(&r, c);
 	report(&r, run_code(RUN_SIGNALED, 9), a->first, a->first);
 	must(runs_over(&r) == a);
@@ -660,6 +661,7 @@ static struct run_what some_what(void)
 			      .bind_verbose = true,
 			      .input = RUN_INPUT_ONE,
 			      .input_rank = 77,
+			      .tells = true,
 			      .argv = argv_,
 			      .env = env_ };
 
@@ -693,7 +695,7 @@ START_TEST(test_what)
 	must(run_what_get(&in, &w));
 	must(!strcmp(w.stream[0], "none") && !strcmp(w.stream[1], "o.%t") &&
 	     !*w.stream[2] && w.label && !w.append && !w.direct);
-	must(w.lends && !w.framed && w.input == RUN_INPUT_ONE &&
+	must(w.lends && !w.framed && w.tells && w.input == RUN_INPUT_ONE &&
 	     w.input_rank == 77);
 	must(w.bind == RUN_BIND_MAP && !strcmp(w.bind_list, "0,3*2") &&
 	     w.bind_verbose && !w.no_gpus);
