@@ -164,12 +164,15 @@ void each_ended(uint32_t rank, const struct pull_end *e)
 
 static void each_lost_say(uint64_t seq, enum each_fate fate, const char *host)
 {
+	/* a list of nodes */
+	const char *how = strpbrk(host, "[,") ? "of which one" : "which";
+
 	if (fate == EACH_WAS_BEGUN)
-		run_say("task %llu was begun on %s, which is lost; it begins again",
-			(unsigned long long) seq, host);
+		run_say("task %llu was begun on %s, %s is lost; it begins again",
+			(unsigned long long) seq, host, how);
 	else
-		run_say("task %llu may have begun on %s, which is lost; it begins again",
-			(unsigned long long) seq, host);
+		run_say("task %llu may have begun on %s, %s is lost; it begins again",
+			(unsigned long long) seq, host, how);
 }
 
 /* What it has begun is begun again elsewhere: it may have done something already. */
@@ -196,4 +199,9 @@ void each_gone(uint32_t rank)
 
 	while (p && (task = each_tasks_lose(p, &fate)))
 		each_lost(each_job_of(task), fate, each.node[rank]);
+}
+
+void each_came_again(uint32_t rank)
+{
+	each_tasks_rejoin(&each.tasks, rank);
 }

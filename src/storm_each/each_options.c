@@ -13,6 +13,7 @@
 #include "each_refused.h"
 #include "each_usage.h"
 #include "each_value.h"
+#include "src/storm_run/run_options.h"
 #include "storm_config.h"
 
 /* -------------------------------------------------------------------- options --- */
@@ -39,6 +40,7 @@ enum {
 	LINK,
 	MAX_ARGS,
 	MAX_REPLACE_ARGS,
+	MPI,
 	NO_KEEP_ORDER,
 	PLAIN_NAME,
 	PROGRESS,
@@ -98,9 +100,12 @@ static const struct option each_options_known[] = {
 	{ "max-args", required_argument, NULL, MAX_ARGS },
 	{ "max-procs", required_argument, NULL, 'j' },
 	{ "max-replace-args", required_argument, NULL, MAX_REPLACE_ARGS },
+	{ "mpi", required_argument, NULL, MPI },
 	{ "no-keep-order", no_argument, NULL, NO_KEEP_ORDER },
 	{ "no-notice", no_argument, NULL, IGNORED },
 	{ "no-run-if-empty", no_argument, NULL, 'r' },
+	{ "nodes", required_argument, NULL, 'N' },
+	{ "ntasks", required_argument, NULL, 'n' },
 	{ "null", no_argument, NULL, '0' },
 	{ "plain", no_argument, NULL, IGNORED },
 	{ "progress", no_argument, NULL, PROGRESS },
@@ -126,7 +131,7 @@ static const struct option each_options_known[] = {
 	{ "workdir", required_argument, NULL, WD },
 	{ "xapply", no_argument, NULL, LINK },
 };
-static const char each_letters[] = "+0a:C:c:d:gI:hj:kmP:qruVvX";
+static const char each_letters[] = "+0a:C:c:d:gI:hj:kmN:n:P:qruVvX";
 
 /* What is said of the arguments.  1: it was such an option; 0: it was not; -1: it was
  * said why. */
@@ -218,6 +223,12 @@ static int each_set_run(int option, const char *value, struct each_options *o)
 		return each_value_jobs(value, &o->jobs) ? 1 : -1;
 	case 'c':
 		return each_value_number(value, "CPUs", 1, &o->cpus) ? 1 : -1;
+	case 'n':
+		return each_value_number(value, "tasks", 1, &o->tasks) ? 1 : -1;
+	case 'N':
+		return each_value_number(value, "nodes", 1, &o->nodes) ? 1 : -1;
+	case MPI:
+		return run_mpi_read(value, &o->mpi) ? 1 : -1;
 	case WD:
 		o->wd = value;
 		return 1;
@@ -433,9 +444,15 @@ int each_parse(int argc, char **argv, struct each_options *o)
 	return each_agree(o) ? EACH_GOES_ON : EACH_USAGE;
 }
 
+bool each_are_runs(const struct each_options *o)
+{
+	return o->tasks || o->nodes || o->mpi != RUN_MPI_NONE;
+}
+
 uint32_t each_slots(const struct each_options *o, uint32_t cpus)
 {
-	uint32_t most = cpus / o->cpus, slots = most;
+	uint64_t ranks = o->tasks ? o->tasks : o->nodes ? o->nodes : 1;
+	uint32_t most = (uint32_t) (cpus / (o->cpus * ranks)), slots = most;
 
 	if (o->jobs.kind == EACH_COUNT && o->jobs.number)
 		slots = o->jobs.number;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "each_halt.h"
+#include "src/storm_launcher/run_wire.h"
 #include "src/storm_run/run_say.h"
 
 enum { EACH_FAILED = 255, EACH_USAGE = 255 }; /* exit statuses, as parallel's */
@@ -78,7 +79,10 @@ struct each_options {
 
 	/* where and how */
 	struct each_jobs jobs;
-	uint32_t cpus; /* -c: for each task; 1 or more */
+	uint32_t cpus; /* -c: for each task, or each of its ranks; 1 or more */
+	uint32_t tasks,
+		nodes; /* -n, -N: ranks and nodes of each task; 0: not given */
+	enum run_mpi mpi;
 	const char *
 		wd; /* may have replacement strings: each_text(); NULL: as here */
 	uint32_t retries; /* how often a task is started at most; 1 or more */
@@ -102,6 +106,9 @@ struct each_options {
 /* EACH_GOES_ON, or the exit status: it was said why.  What it points to is in argv, or
  * stays until the process ends. */
 int each_parse(int argc, char **argv, struct each_options *o);
+
+/* Is each task a run of the launchers? */
+bool each_are_runs(const struct each_options *o);
 
 /* How many tasks run at once if there are so many CPUs: 1 or more. */
 uint32_t each_slots(const struct each_options *o, uint32_t cpus);

@@ -27,12 +27,13 @@ struct each_state {
 	bool closed;	/* they were told that no more comes */
 	bool broken;	/* it was said why: the exit status is EACH_FAILED */
 	uint64_t since; /* storm_now() when the first puller came; 0: none has */
-	uint64_t total;	 /* of tasks; 0: not known */
-	uint64_t made;	 /* of them, so far */
-	uint64_t next;	 /* storm_now(): not before it, with --delay */
-	uint32_t bases;	 /* slot numbers that are given */
-	uint32_t cpus;	 /* of all pullers that came */
-	uint32_t narrow; /* nodes with too few CPUs for a task */
+	uint64_t total;	   /* of tasks; 0: not known */
+	uint64_t made;	   /* of them, so far */
+	uint64_t next;	   /* storm_now(): not before it, with --delay */
+	uint32_t bases;	   /* slot numbers that are given */
+	uint32_t cpus;	   /* of all pullers that came */
+	uint32_t job_cpus; /* by what Slurm says of this node */
+	uint32_t narrow;   /* nodes with too few CPUs for a task */
 	int signals, feed;
 	int signal; /* that has ended it, or 0 */
 };
@@ -46,14 +47,15 @@ extern struct each_state each;
  * name, before a task begins there. */
 bool each_came(uint32_t rank, uint32_t slots, uint32_t cpus);
 void each_named(uint32_t rank, const void *name, size_t len);
-/* Of its tasks: it has begun in this slot, has written, comes back, has ended. */
+/* A task of the place has begun in this slot, has written, comes back, has ended. */
 void each_begun(uint32_t rank, uint64_t seq, uint32_t slot);
 void each_written(uint32_t rank, uint64_t seq, int fd, const uint8_t *buf,
 		  size_t len);
 void each_back(uint32_t rank, uint64_t seq);
 void each_ended(uint32_t rank, const struct pull_end *e);
-/* The place is lost, and all that it has. */
+/* The place is lost, and all that it has; and it is there again. */
 void each_gone(uint32_t rank);
+void each_came_again(uint32_t rank);
 
 /* each_show.c: draw what --bar and its like show, if it is time.  ms until it is, or -1. */
 int each_show(void);

@@ -24,8 +24,6 @@ enum { REFUSED = 1 << 20 }; /* what getopt_long(3) returns for a long one */
 	"tasks start when the job has CPUs for them: leave it out, and take -j or -c"
 #define OUTPUT "output is not changed on its way: leave it out"
 #define LENGTH "a command takes what fits: take --max-args"
-#define NODES \
-	"of parallel is --max-args here; as srun's, tasks of several nodes are not there yet"
 #define EXPORT \
 	"tasks have the whole environment: export variables and functions, and leave it out"
 #define SCRIPT \
@@ -38,8 +36,6 @@ static const struct {
 	char letter;
 	const char *why;
 } refused[] = {
-	{ NULL, 'n', NODES },
-	{ NULL, 'N', NODES },
 	{ "sshlogin", 'S', HOSTS },
 	{ "sshloginfile", 0, HOSTS },
 	{ "slf", 0, HOSTS },

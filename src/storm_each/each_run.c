@@ -33,10 +33,11 @@ static void each_send_task(struct each_puller *p, struct each_job *j)
 		each.next = storm_now() + each.o->delay_us * 1000;
 }
 
-/* With -j, or a delay, no task is given ahead of need. */
+/* No task of runs is given ahead of need, and none with -j or a delay. */
 static bool each_is_bare(void)
 {
-	return each.o->delay_us || each.o->jobs.kind != EACH_ALL_CPUS;
+	return each.way->alone || each.o->delay_us ||
+	       each.o->jobs.kind != EACH_ALL_CPUS;
 }
 
 /* A task and its puller.  NULL: there is none; *p NULL: no puller wants one. */
@@ -248,7 +249,8 @@ static bool each_open(struct each_options *o)
 	struct each_sources *sources;
 	int64_t total;
 
-	o->slots = each_slots(o, each_guess());
+	each.job_cpus = each_guess();
+	o->slots = each_slots(o, each.job_cpus);
 	sources = each_sources_open(o);
 	if (!sources)
 		return false;
@@ -277,9 +279,10 @@ int each_run(struct each_options *o)
 	int status;
 
 	each.o = o;
-	each.way = &each_pullers;
+	each.way = each_are_runs(o) ? &each_runs : &each_pullers;
 	each.tasks.retries = o->retries;
 	each.tasks.crash_limit = o->crash_limit;
+	each.tasks.shared = each.way->alone;
 	if (!each_open(o))
 		return EACH_FAILED;
 	each_output_init(o, each.signals, each_signal_stops);

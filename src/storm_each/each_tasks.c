@@ -86,6 +86,12 @@ bool each_tasks_join(struct each_tasks *t, uint32_t rank, uint32_t slots)
 	return true;
 }
 
+void each_tasks_rejoin(struct each_tasks *t, uint32_t rank)
+{
+	if (rank < t->pullers && t->puller[rank].came)
+		t->puller[rank].there = true;
+}
+
 /* How many tasks it should have. */
 static uint64_t each_puller_room(const struct each_puller *p, bool bare)
 {
@@ -108,6 +114,16 @@ static bool each_puller_wants(struct each_puller *p, bool bare)
 	return p->fills;
 }
 
+/* May it not have a task with which one was lost before? */
+static bool each_tasks_fears(const struct each_tasks *t,
+			     const struct each_puller *p)
+{
+	for (uint32_t k = 0; t->shared && k < t->pullers; k++)
+		if (t->puller[k].feared)
+			return true;
+	return p->feared > 0;
+}
+
 /* For a task with which one was lost before, if feared. */
 static struct each_puller *each_tasks_pick(struct each_tasks *t, bool bare,
 					   bool feared)
@@ -118,7 +134,8 @@ static struct each_puller *each_tasks_pick(struct each_tasks *t, bool bare,
 		struct each_puller *p = &t->puller[k];
 
 		if (!p->there || p->back || !p->slots ||
-		    (feared && p->feared) || !each_puller_wants(p, bare))
+		    (feared && each_tasks_fears(t, p)) ||
+		    !each_puller_wants(p, bare))
 			continue;
 		if (!best || (uint64_t) p->count * best->slots <
 				     (uint64_t) best->count * p->slots)

@@ -50,19 +50,23 @@ struct each_tasks {
 	uint32_t pullers;
 	struct each_list again; /* that go first: tried before, or given back */
 	uint32_t retries, crash_limit;
+	bool shared; /* pullers share nodes */
 };
 
-/* Before: zero, but for the two limits.  Tasks that are left are not freed: take them from the lists before. */
+/* Before: zero, but for the limits and shared.  Tasks that are left are not freed: take them from the lists before. */
 void each_tasks_fini(struct each_tasks *t);
 
 /* A puller is there.  False: it was there before, or there is no memory.  Pointers to
  * pullers are valid until the next call. */
 bool each_tasks_join(struct each_tasks *t, uint32_t rank, uint32_t slots);
+/* One that was lost, of which all tasks were taken, is there again. */
+void each_tasks_rejoin(struct each_tasks *t, uint32_t rank);
 /* The puller that should get a task now, the one with the least to do first.  bare: none
  * beyond its slots.  NULL: no one should. */
 struct each_puller *each_tasks_wants(struct each_tasks *t, bool bare);
 /* One that goes before new ones, and its puller; NULL: there is none, or no puller for it.
- * Those with which pullers were lost do not share one: only one of them may be the reason. */
+ * Those with which pullers were lost do not share one, nor a node: only one of them may be
+ * the reason. */
 struct each_task *each_tasks_again(struct each_tasks *t, bool bare,
 				   struct each_puller **p);
 void each_tasks_give(struct each_puller *p, struct each_task *task);

@@ -16,6 +16,8 @@
 struct each_job;
 
 struct each_way {
+	/* A place has one task at a time, and none ahead of need. */
+	bool alone;
 	/* Begin, with the launchers' journal, if it is not NULL.  False: it was said
 	 * why. */
 	bool (*open)(const char *journal);
@@ -42,5 +44,7 @@ struct each_way {
 
 /* A process on each node, which has all of its CPUs: each_pullers.c. */
 extern const struct each_way each_pullers;
+/* A run for each task: each_runs.c. */
+extern const struct each_way each_runs;
 
 #endif

@@ -143,7 +143,7 @@ static bool run_open_mode(const char *value, bool *append)
 
 static const char mpi_types[] = "MPI types are...\n\tnone\n\tpmi1\n\tpmix\n";
 
-static bool run_mpi(const char *value, enum run_mpi *mpi)
+bool run_mpi_read(const char *value, enum run_mpi *mpi)
 {
 	static const char *const names[] = {
 		[RUN_MPI_NONE] = "none",
@@ -275,7 +275,7 @@ static bool run_set(int option, const char *value, struct run_options *o)
 	case OPEN_MODE:
 		return run_open_mode(value, &o->append);
 	case MPI:
-		return run_mpi(value, &o->mpi);
+		return run_mpi_read(value, &o->mpi);
 	case JOURNAL:
 		o->journal = value;
 		return true;

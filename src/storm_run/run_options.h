@@ -33,6 +33,9 @@ struct run_options {
 /* RUN_GOES_ON, or the exit status: it was said why. */
 int run_parse(int argc, char **argv, struct run_options *o);
 
+/* The value of --mpi.  False: it was said why. */
+bool run_mpi_read(const char *value, enum run_mpi *mpi);
+
 /* Each node of a run has a task: with fewer tasks it has fewer nodes, and it is said. */
 void run_fit_nodes(struct run_ask *ask);
 

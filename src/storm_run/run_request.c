@@ -38,7 +38,8 @@ static void run_request_own(struct run_what *w)
 {
 	extern char **environ;
 
-	w->env = environ;
+	if (!w->env)
+		w->env = environ;
 	w->umask = umask(0);
 	umask((mode_t) w->umask);
 	for (int k = 0; k < RUN_LIMITS; k++) {

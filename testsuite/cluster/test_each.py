@@ -139,17 +139,21 @@ def screen(raw):
     return rows
 
 
-def test_bar(lab):
+@pytest.mark.parametrize("option", ["", "-n1"])
+def test_bar(lab, option):
     """On a terminal a bar, counts and the slowest task, as wide as that is. Output of tasks
     is not mixed up with them, and nothing of them stays."""
     one = begin(lab, TERMINAL + r"""
 storm run true
-TERM=xterm LC_ALL=C.UTF-8 python3 term.py storm each --bar --line-buffer ': {2}; echo {1}a
+TERM=xterm LC_ALL=C.UTF-8 python3 term.py storm each """ + option + r""" --bar --line-buffer ': {2}; echo {1}a
   until [ -e go ]; do sleep 0.05; done; echo {1}b; test {1} != 3' ::: $(seq 8) ::: $'\e]0;x\aäöü'
 """)
     assert printed(one) == ["code 1"], one.log()
     raw = (one.dir / "raw").read_bytes().decode()
     shown = WAITS.sub("", "\n".join(screen(raw)))
+    # what storm run says of a task
+    shown = re.sub(r"^storm each: error: n\d: task 0: Exited with exit code 1\n", "", shown,
+                   flags=re.M) if option else shown
     want = sorted(f"{k}{c}" for k in range(1, 9) for c in "ab")
     assert sorted(shown.split("\n")) == ["", *want], raw
     assert re.search(r"\[ +\]   0% 0 of 8 done, 0 failed, 8 run\r+\n"

@@ -257,6 +257,13 @@ START_TEST(test_values)
 	must(o.halt.why == EACH_FAIL && o.halt.percent && o.halt.number == 2);
 	must(o.group == EACH_LINE_BUFFER && !strcmp(o.wd, "/x"));
 	must(o.command_words == 2 && !strcmp(o.command[1], "-n"));
+	must(!each_are_runs(&o));
+	must(PARSE(&o, W("-n6"), W("--nodes=2"), W("-c3"), W("--mpi=pmi1"),
+		   W("c")) == EACH_GOES_ON);
+	must(o.tasks == 6 && o.nodes == 2 && o.mpi == RUN_MPI_PMI1 &&
+	     each_are_runs(&o) && each_slots(&o, 40) == 2);
+	must(PARSE(&o, W("-N2"), W("-j50%"), W("c")) == EACH_GOES_ON &&
+	     each_are_runs(&o) && each_slots(&o, 12) == 3);
 	must(PARSE(&o, W("--retries=0"), W("c")) == EACH_GOES_ON &&
 	     o.retries == UINT32_MAX && !o.input_count);
 }
@@ -294,8 +301,9 @@ static const struct {
 	{ W("-Shost"), W("-S: tasks run on the job's nodes") },
 	{ W("--sshlogin=h"), W("--sshlogin: tasks run on the job's nodes") },
 	{ W("--pipe"), W("--pipe: tasks get no part of an input") },
-	{ W("-n2"), W("-n: of parallel is --max-args here") },
-	{ W("-N"), W("-N: of parallel is --max-args here") },
+	{ W("-n0"), W("\"0\" is no number of tasks") },
+	{ W("-Nx"), W("\"x\" is no number of nodes") },
+	{ W("--mpi=pmi2"), W("--mpi=pmi2: storm run has none, pmi1 for") },
 	{ W("--plus"), W("--plus: there is no Perl here") },
 	{ W("--semaphore"), W("--semaphore: storm each is no semaphore") },
 	{ W("--tmux"), W("--tmux: tasks have no terminal") },

@@ -178,6 +178,41 @@ START_TEST(test_chance)
 END_TEST
 
 /* Before the first task has ended none is given ahead of need, and with short ones many. */
+/* Where pullers share nodes, one task with which one was lost runs at a time. */
+START_TEST(test_shared)
+{
+	struct each_tasks t = { .retries = 1,
+				.crash_limit = 3,
+				.shared = true };
+	struct each_task task[] = { { .seq = 1 }, { .seq = 2 } }, *lost;
+	struct each_puller *p;
+	enum each_fate fate;
+
+	for (uint32_t k = 0; k < 3; k++)
+		must(each_tasks_join(&t, k, 1));
+	for (uint32_t k = 0; k < 2; k++) {
+		each_tasks_give(&t.puller[k], &task[k]);
+		must(each_tasks_begun(&t.puller[k], k + 1));
+	}
+	for (uint32_t k = 0; k < 2; k++) {
+		lost = each_tasks_lose(&t.puller[k], &fate);
+		must(lost == &task[k] && fate == EACH_WAS_BEGUN);
+		must(!each_tasks_lose(&t.puller[k], &fate));
+		must(each_tasks_survives(&t, lost));
+		each_tasks_rejoin(&t, k);
+	}
+	must(each_tasks_slots(&t) == 3);
+	lost = each_tasks_again(&t, true, &p);
+	must(lost == &task[0]);
+	each_tasks_give(p, lost);
+	must(!each_tasks_again(&t, true, &p) && each_tasks_wants(&t, true));
+	must(each_tasks_begun(p = &t.puller[0], 1) &&
+	     each_tasks_ended(p, 1, 5) == lost);
+	must(each_tasks_again(&t, true, &p) == &task[1]);
+	each_tasks_fini(&t);
+}
+END_TEST
+
 START_TEST(test_ahead)
 {
 	struct each_tasks t = { .retries = 1, .crash_limit = 3 };
@@ -293,6 +328,7 @@ int main(void)
 
 	tcase_add_loop_test(a, test_chance, 0, 60);
 	tcase_add_test(a, test_ahead);
+	tcase_add_test(a, test_shared);
 	tcase_add_test(b, test_direct);
 	tcase_add_test(b, test_slot);
 	suite_add_tcase(s, a);
