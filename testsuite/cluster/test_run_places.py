@@ -189,6 +189,32 @@ show -n1 -c2 --cpu-bind=v,core
     assert masks(cases[1]["storm"][1]) == {"0": "0x3", "1": "0x3"}
 
 
+def test_resident(lab, hwloc):
+    """srun --resident passes on what binds tasks and gives them GPUs."""
+    out = batch(lab, """
+unset STORM_TIMELINE SLURM_NTASKS_PER_NODE
+storm run true
+show() { echo "$@"
+  for how in slurm "storm --resident"; do
+    srun --mem=0 --launch=$how -w n1 -N1 "$@" sh -c 'echo ${STORM_RUN+launchers} >>by
+      echo $SLURM_PROCID $(taskset -p $$ | cut -d: -f2) ${CUDA_VISIBLE_DEVICES:-no}' \
+      2>err | sort | tr '\n' ';'; echo; done
+  grep -c mask err; }
+show -n2 --cpu-bind=cores
+show -n1 --cpu-bind=verbose,sockets
+show -n2 --cpu-bind=map_cpu:1,0
+show -n2 --cpu-bind=none
+show -n2 --gpus-per-task=1 --cpu-bind=v,threads
+SLURM_CPU_BIND=core SLURM_GPUS_PER_TASK=2 show -n1
+sort by | uniq -c
+""" + STOP, **JOB)
+    for k in range(0, len(out) - 2, 4):
+        assert out[k + 1] == out[k + 2], out
+    assert [line.split() for line in out[-2:]] == [["10"], ["10", "launchers"]], out
+    assert out[1] == "0 1 0,1;1 2 0,1;" and out[17] == "0 1 0;1 2 1;", out
+    assert [out[k] for k in range(3, len(out) - 2, 4)] == ["0", "1", "0", "0", "2", "0"], out
+
+
 def test_hwloc_is_loaded_by_need(lab, hwloc):
     """Only launchers load it, and only those of a run that asks for cores."""
     one = begin(lab, """

@@ -96,7 +96,7 @@ GO_ON = [
     ("by --mpi=pmi2", "MPI"),
     ("by --export=ALL,A=b", "--export"),
     ("by --storm-wait=spin", "--storm-wait"),
-    ("SLURM_CPU_BIND=cores by", "--cpu-bind, by a variable"),
+    ("SLURM_CPU_BIND=rank_ldom by", "--cpu-bind, by a variable"),
     ("STORM_TIMELINE=$PWD/line by", "STORM_TIMELINE"),
     ("SLURM_HOSTFILE=$PWD/hosts by", "SLURM_HOSTFILE"),
     ("srun --launch=slurm --resident", "--launch=slurm"),

@@ -75,8 +75,7 @@ START_TEST(test_variables)
 	ck_assert_str_eq(by_variable("gpus-per-node", "4"), "");
 	ck_assert_str_eq(by_variable("partition", "p"), "");
 	ck_assert_str_eq(by_variable("oom-kill-step", "0"), "");
-	ck_assert_str_eq(by_variable("gpus-per-task", "1"),
-			 "--gpus-per-task, by a variable");
+	ck_assert_str_eq(by_variable("gpus-per-task", "1"), "");
 	ck_assert_str_eq(by_variable("threads-per-core", "1"),
 			 "--threads-per-core, by a variable");
 	ck_assert_str_eq(by_variable("profile", "task"),
@@ -89,6 +88,7 @@ START_TEST(test_values)
 	struct resident_step s = plain;
 
 	ck_assert_str_eq(given("mem", "0M"), "");
+	ck_assert_str_eq(given("mem", "0?"), "");
 	ck_assert_str_eq(given("mem", "100M"), "--mem");
 	ck_assert_str_eq(given("jobid", "7"), "");
 	ck_assert_str_eq(given("jobid", "77"), "--jobid");
@@ -104,11 +104,6 @@ START_TEST(test_values)
 	ck_assert_str_eq(given("export", "ALL"), "");
 	ck_assert_str_eq(by_variable("export", "NONE"),
 			 "--export, by a variable");
-	ck_assert_str_eq(given("cpu-bind", "quiet,none"), "");
-	ck_assert_str_eq(given("cpu-bind", "mask_cpu:0x1"), "--cpu-bind");
-	ck_assert_str_eq(by_variable("cpu-bind", "quiet,mask_cpu:0x1"), "");
-	ck_assert_str_eq(by_variable("cpu-bind", "cores"),
-			 "--cpu-bind, by a variable");
 	ck_assert_str_eq(given("tres-per-task", "cpu=4"), "");
 	ck_assert_str_eq(given("tres-per-task", "cpu=4,gres/gpu=1"),
 			 "--tres-per-task");
@@ -124,6 +119,24 @@ START_TEST(test_values)
 	s.stream[1] = "f.%t";
 	ck_assert_str_eq(lacks(&s, "output", "f.%t", false), "");
 	ck_assert_str_eq(lacks(&s, "label", "set", false), "--label");
+}
+END_TEST
+
+/* What storm run has itself; GPUs of a type, and other bindings, want a step. */
+START_TEST(test_places)
+{
+	struct resident_step s = plain;
+
+	ck_assert_str_eq(lacks(&s, "cpu-bind", "", false), "--cpu-bind");
+	ck_assert_str_eq(lacks(&s, "cpu-bind", "rank", true),
+			 "--cpu-bind, by a variable");
+	s.bind = "none";
+	ck_assert_str_eq(lacks(&s, "cpu-bind", "", false), "");
+	ck_assert_str_eq(lacks(&s, "cpu_bind", "", true), "");
+	ck_assert_str_eq(given("gpus-per-task", "2"), "");
+	ck_assert_str_eq(given("gpus-per-task", "0"), "--gpus-per-task");
+	ck_assert_str_eq(given("gpus-per-task", "a100:2"), "--gpus-per-task");
+	ck_assert_str_eq(given("gpus-per-task", ""), "--gpus-per-task");
 }
 END_TEST
 
@@ -214,6 +227,27 @@ START_TEST(test_words)
 		words_of(&s),
 		"srun|run|-t|0|--kill-on-bad-exit=0|--no-kill=off|-W|0|--mpi|pmix|"
 		"--pty|-Q|--|prog|-n|a b");
+	s = plain;
+	s.options = (const struct resident_option[]) {
+		{ "cpu-bind", "cores", false },
+		{ "gpus-per-task", "2", true },
+		{ "mem", "0", true },
+	};
+	s.count = 3;
+	s.bind = "verbose,cores";
+	ck_assert_str_eq(
+		words_of(&s),
+		"srun|run|--cpu-bind|verbose,cores|--gpus-per-task|2|-t|0|"
+		"--kill-on-bad-exit=0|--no-kill=off|-W|0|--|prog|-n|a b");
+	s.options = (const struct resident_option[]) {
+		{ "cpu-bind", "0x1", true },
+	};
+	s.count = 1;
+	s.bind = "mask_cpu:0x1";
+	ck_assert_str_eq(
+		words_of(&s),
+		"srun|run|-t|0|--kill-on-bad-exit=0|--no-kill=off|-W|0|--|"
+		"prog|-n|a b");
 	s = (struct resident_step) { .job = "7",
 				     .multi = true,
 				     .argv = program };
@@ -233,6 +267,7 @@ int main(void)
 	tcase_add_test(t, test_options);
 	tcase_add_test(t, test_variables);
 	tcase_add_test(t, test_values);
+	tcase_add_test(t, test_places);
 	tcase_add_test(t, test_states);
 	tcase_add_test(t, test_words);
 	suite_add_tcase(s, t);

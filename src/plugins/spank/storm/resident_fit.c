@@ -38,11 +38,11 @@ static bool resident_is_this_job(const struct resident_step *s,
 	return o->by_env || !strcmp(o->value, s->job);
 }
 
-/* --mem=0 is all of the job, which launchers have. */
+/* --mem=0 is all of the job, which launchers have.  srun writes "0?" for it. */
 static bool resident_is_all_memory(const struct resident_step *s,
 				   const struct resident_option *o)
 {
-	return o->by_env || o->value[strspn(o->value, "0MGK")] == '\0';
+	return o->by_env || o->value[strspn(o->value, "0MGK?")] == '\0';
 }
 
 /* Tasks go to nodes by blocks, and are bound to nothing.  With one on each node that is
@@ -61,12 +61,27 @@ static bool resident_is_all(const struct resident_step *s,
 	return !strcmp(o->value, "ALL");
 }
 
-/* slurmstepd gives its tasks a variable with their own mask. */
-static bool resident_is_unbound(const struct resident_step *s,
+/* slurmstepd gives its tasks a variable with their own mask, which is no wish. */
+static bool resident_is_own_mask(const struct resident_step *s,
+				 const struct resident_option *o)
+{
+	return o->by_env && s->bind && strstr(s->bind, "mask_cpu:");
+}
+
+static bool resident_is_binding(const struct resident_step *s,
 				const struct resident_option *o)
 {
-	return strstr(o->value, "none") ||
-	       (o->by_env && strstr(o->value, "mask_cpu"));
+	return s->bind;
+}
+
+/* Slurm alone tells types of GPUs apart. */
+static bool resident_is_number(const struct resident_step *s,
+			       const struct resident_option *o)
+{
+	size_t len = strlen(o->value);
+
+	return len && len < 9 && strspn(o->value, "0123456789") == len &&
+	       strspn(o->value, "0") < len;
 }
 
 /* From 24.11 on -c is also this. */
@@ -126,10 +141,11 @@ static const struct {
 	{ "overlap", resident_is_any },
 	{ "verbose", resident_is_any },
 	/* some of their values */
-	{ "cpu-bind", resident_is_unbound },
-	{ "cpu_bind", resident_is_unbound },
+	{ "cpu-bind", resident_is_binding },
+	{ "cpu_bind", resident_is_binding },
 	{ "distribution", resident_is_block },
 	{ "export", resident_is_all },
+	{ "gpus-per-task", resident_is_number },
 	{ "jobid", resident_is_this_job },
 	{ "mem", resident_is_all_memory },
 	{ "mpi", resident_is_any }, /* s->mpi */
@@ -216,7 +232,7 @@ bool resident_fits(const struct resident_step *s, char *why, size_t size)
 
 /* ---------------------------------------------------------------------- words --- */
 
-enum { WORDS = 40 }; /* at most, without the program's */
+enum { WORDS = 44 }; /* at most, without the program's */
 
 static void resident_add(struct resident_words *w, const char *word)
 {
@@ -241,6 +257,21 @@ static void resident_add_number(struct resident_words *w, const char *option,
 	resident_add_two(w, option, w->number[k]);
 }
 
+static void resident_add_places(struct resident_words *w,
+				const struct resident_step *s)
+{
+	for (size_t k = 0; k < s->count; k++) {
+		const struct resident_option *o = s->options + k;
+
+		if (!strcmp(o->name, "gpus-per-task"))
+			resident_add_two(w, "--gpus-per-task", o->value);
+		else if ((!strcmp(o->name, "cpu-bind") ||
+			  !strcmp(o->name, "cpu_bind")) &&
+			 !resident_is_own_mask(s, o))
+			resident_add_two(w, "--cpu-bind", s->bind);
+	}
+}
+
 /* Each that a variable could contradict is said. */
 static void resident_add_options(struct resident_words *w,
 				 const struct resident_step *s)
@@ -253,6 +284,7 @@ static void resident_add_options(struct resident_words *w,
 		resident_add_number(w, "-n", s->tasks);
 	if (s->cpus)
 		resident_add_number(w, "-c", s->cpus);
+	resident_add_places(w, s);
 	resident_add_two(w, "-w", s->with);
 	resident_add_two(w, "-x", s->without);
 	resident_add_two(w, "-D", s->chdir);

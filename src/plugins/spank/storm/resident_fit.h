@@ -24,6 +24,8 @@ struct resident_step {
 	size_t count; /* of options */
 	const char *
 		bars; /* what of the site, or of srun's process, wants a step; NULL */
+	const char *
+		bind; /* of --cpu-bind, by words of storm run; NULL: it has none such */
 	const char *mpi;	    /* the type of MPI that it gets */
 	bool pmix;		    /* launchers have what serves it */
 	uint32_t least, most;	    /* nodes; 0: not said */

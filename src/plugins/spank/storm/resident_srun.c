@@ -216,6 +216,38 @@ static uint32_t resident_number(int value, uint32_t otherwise)
 				       0;
 }
 
+/* What srun has made of --cpu-bind, in words of storm run, or NULL; the caller frees it
+ * (xfree).  With none of these words srun chooses one. */
+static char *resident_bind(const srun_opt_t *srun)
+{
+	static const struct {
+		unsigned int type;
+		const char *word;
+		bool list, hwloc; /* that it comes with, or needs */
+	} known[] = {
+		{ CPU_BIND_NONE, "none", false, false },
+		{ CPU_BIND_TO_THREADS, "threads", false, false },
+		{ CPU_BIND_TO_CORES, "cores", false, true },
+		{ CPU_BIND_TO_SOCKETS, "sockets", false, true },
+		{ CPU_BIND_TO_LDOMS, "ldoms", false, true },
+		{ CPU_BIND_MAP, "map_cpu:", true, false },
+		{ CPU_BIND_MASK, "mask_cpu:", true, false },
+	};
+	unsigned int type = (unsigned int) srun->cpu_bind_type;
+	const char *says = type & CPU_BIND_VERBOSE ? "verbose," : "";
+
+	type &= ~(unsigned int) CPU_BIND_VERBOSE;
+	for (size_t k = 0; k < sizeof(known) / sizeof(*known); k++) {
+		if (type != known[k].type ||
+		    (known[k].list && !srun->cpu_bind) ||
+		    (known[k].hwloc && access(STORM_HWLOC_PATH, R_OK)))
+			continue;
+		return xstrdup_printf("%s%s%s", says, known[k].word,
+				      known[k].list ? srun->cpu_bind : "");
+	}
+	return NULL;
+}
+
 static void resident_take(struct resident_step *s, const slurm_opt_t *opt)
 {
 	const srun_opt_t *srun = opt->srun_opt;
@@ -275,9 +307,11 @@ static void resident_exec(const struct resident_step *s)
 static void resident_judge_step(slurm_opt_t *opt)
 {
 	struct resident_option options[OPTIONS];
+	char *bind = resident_bind(opt->srun_opt);
 	struct resident_step s = {
 		.options = options,
 		.count = resident_options(opt, &options),
+		.bind = bind,
 	};
 
 	resident_take(&s, opt);
@@ -291,6 +325,7 @@ static void resident_judge_step(slurm_opt_t *opt)
 		xfree(options[k].name);
 		xfree(options[k].value);
 	}
+	xfree(bind);
 }
 
 void resident_srun_opted(void)
