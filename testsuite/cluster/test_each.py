@@ -178,7 +178,7 @@ wc -l <jobs
 storm each no-such-program ::: 1 2>err; echo code $?; cat err
 storm each 'cat; echo end' ::: 1 </dev/null
 storm each --wd /tmp pwd ::: 1
-storm each -j2 'echo >in.{}; ls in.* | wc -l >>most; sleep 0.2; rm in.{}' ::: 1 2 3 4 5 6
+storm each -j2 'echo >in.{}; ls | grep -c ^in. >>most; sleep 0.2; rm in.{}' ::: 1 2 3 4 5 6
 sort -n most | tail -n1
 storm each true </dev/null; echo nothing $?
 """)
