@@ -18,7 +18,9 @@ import subprocess
 import time
 
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge", "iproute2", "procps",
-            "passwd", "python3", "libibverbs1", "librdmacm1")
+            "passwd", "python3",
+            # what ours depend on: these hosts know no archive to get it from
+            "libibverbs1", "librdmacm1", "libhwloc15", "libpmix2")
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 ENV = {"PATH": PATH, "HOME": "/root", "LC_ALL": "C.UTF-8",
        "DEBIAN_FRONTEND": "noninteractive"}
@@ -118,9 +120,12 @@ def mirror():
 
 
 def root_archive(suite, cache):
-    """The root file system of a release as a tar file, made if it is missing."""
+    """The root file system of a release as a tar file, made if it is missing, or has
+    other packages."""
     path = pathlib.Path(cache) / f"bare-{suite}.tar"
-    if not path.exists():
+    made_of = path.with_suffix(".packages")
+    wanted = " ".join(PACKAGES)
+    if not (path.exists() and made_of.exists() and made_of.read_text() == wanted):
         path.parent.mkdir(parents=True, exist_ok=True)
         new = path.with_suffix(f".{os.getpid()}.tar")
         options = [f"--aptopt={o}" for o in (
@@ -131,6 +136,7 @@ def root_archive(suite, cache):
                         "--include=" + ",".join(PACKAGES), *options, suite,
                         str(new), mirror()], check=True, timeout=400)
         new.rename(path)
+        made_of.write_text(wanted)
     return path
 
 
