@@ -122,4 +122,5 @@ def main():
                 return
 
 
-main()
+if __name__ == "__main__":
+    main()

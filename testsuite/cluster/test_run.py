@@ -17,6 +17,7 @@ from run_lab import (  # noqa: F401
     name_is_taken, NODES,
     nothing_left, printed, processes, runs_now, said, STARTED, stopped,
     the_head, the_keeper, the_launcher, the_srun, VERSION, WAITS)
+from tree import TOP
 
 pytestmark = pytest.mark.storm_only
 
@@ -537,15 +538,11 @@ def test_other_user(lab):
     assert "forged" not in one.log()
 
 
-#: argv: the program, a launcher's job, address and port, a file, RUN_VERSION. Has a head of
-#: its own, and this one has that launcher run touch(1)
+#: argv: the directory of run_framed.py, the program, a launcher's job, address and port, a
+#: file, RUN_VERSION. Has a head of its own, and this one has that launcher run touch(1)
 ATTACK = """import socket, struct, subprocess, sys, time
-def frame(kind, body):
-    return struct.pack(">IB", len(body), kind) + body
-def text(s):
-    return struct.pack(">I", len(s) + 1) + s.encode() + bytes(1)
-def texts(*all):
-    return struct.pack(">I", len(all)) + b"".join(map(text, all))
+sys.path.insert(0, sys.argv.pop(1))
+from run_framed import ask, frame, text
 def connect(path):
     s = socket.socket(socket.AF_UNIX)
     while s.connect_ex(path):
@@ -561,10 +558,7 @@ keeper.sendall(frame(3, struct.pack(">II", int(version), int(job)) + bytes(16)
     + socket.inet_aton(socket.gethostbyname(name)) + struct.pack(">H", int(port))))
 print(keeper.recv(1000), flush=True)
 client = connect("/tmp/attack.sock")
-client.sendall(frame(1, struct.pack(">6I2Q2I3B", int(version), 1, 1, *10 * [0]) + text("")
-    + text("") + text("") + struct.pack(">I", 0o22) + 16 * struct.pack(">Q", 2**64 - 1)
-    + text("/") + 3 * text("") + bytes(18) + text("") + bytes(11) + texts("touch", target)
-    + texts("PATH=/bin:/usr/bin")))
+client.sendall(frame(1, ask(version, False, False, 1, 1, ["touch", target])))
 print(client.recv(1000)[4], flush=True)
 time.sleep(1000)
 """
@@ -581,9 +575,9 @@ def test_another_job(lab):
           lambda: "the other launchers: " + one.log())
     program, _, port = cmdline(launchers(lab, "n4")[0]).decode().split("\0")[:3]
     job = lab.root("squeue -h -o %i").strip()
-    holder = lab.lab.popen(["python3", "-c", ATTACK, program, job, "n4", port,
-                            "/tmp/attacked", VERSION], host="n2", user="user", stdout=-1,
-                           cwd="/")
+    holder = lab.lab.popen(["python3", "-c", ATTACK, str(TOP / "testsuite/cluster"),
+                            program, job, "n4", port, "/tmp/attacked", VERSION],
+                           host="n2", user="user", stdout=-1, cwd="/")
     try:
         assert holder.stdout.readline() == b"b'\\x00\\x00\\x00\\x00\\x11'\n"
         # its own head takes the run: RUN_QUEUED
