@@ -178,8 +178,11 @@ static void journal_put_end(struct journal_text *t, const struct run_ended *e)
 			    value & 0x80 ? "true" : "false");
 		return;
 	}
-	snprintf(text, sizeof(text), "%s: %s", why[cause] ? why[cause] : "",
-		 strerror(value));
+	if (why[cause])
+		snprintf(text, sizeof(text), "%s: %s", why[cause],
+			 strerror(value));
+	else
+		run_cause_text(cause, value, text, sizeof(text));
 	journal_put_named(t, "error", text);
 	journal_put(t, "}", 1);
 }

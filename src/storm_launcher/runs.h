@@ -204,5 +204,7 @@ void run_tell_tasks(const struct user_run *run,
 void run_tell_left(const struct user_run *run, unsigned int seconds,
 		   const char *(*name)(void *arg, uint32_t node),
 		   void (*say)(void *arg, const char *line), void *arg);
+/* In words, what a node lacks for a task, whatever that executes. */
+void run_cause_text(enum run_cause cause, int value, char *out, size_t size);
 
 #endif

@@ -87,6 +87,32 @@ static void run_line_pmix(struct run_line *l, int value)
 			     sig ? strsignal(sig) : "it gave up");
 }
 
+/* What its node lacks for a task, whatever that executes. */
+static void run_line_of_node(struct run_line *l, enum run_cause cause,
+			     int value)
+{
+	if (cause == RUN_NO_PMIX)
+		run_line_pmix(l, value);
+	else if (cause == RUN_NO_BIND && value == ENODEV) /* as srun */
+		run_line_add(l, "CPU binding outside of job step allocation");
+	else if (cause == RUN_NO_BIND)
+		run_line_add(l, "cannot be bound to its CPUs: %s",
+			     strerror(value));
+	else if (cause == RUN_NO_MEMORY) /* as srun */
+		run_line_add(l, "Out Of Memory");
+	else if (cause == RUN_NO_HWLOC)
+		run_line_add(
+			l,
+			"cannot be bound: hwloc cannot tell of which cores its CPUs are: %s",
+			strerror(value));
+	else if (cause == RUN_UNBOUND)
+		run_line_add(
+			l,
+			"cannot be bound: Slurm has not bound the job to its own CPUs, see TaskPlugin in slurm.conf(5)");
+	else
+		run_line_add(l, "cannot start a task: %s", strerror(value));
+}
+
 static void run_line_cause(struct run_line *l, uint32_t code,
 			   const struct run_what *what, const char *program)
 {
@@ -120,26 +146,16 @@ static void run_line_cause(struct run_line *l, uint32_t code,
 	else if (cause == RUN_PMI_LOST)
 		run_line_add(l, "PMI with other nodes is lost: %s",
 			     strerror(value));
-	else if (cause == RUN_NO_PMIX)
-		run_line_pmix(l, value);
-	else if (cause == RUN_NO_BIND && value == ENODEV) /* as srun */
-		run_line_add(l, "CPU binding outside of job step allocation");
-	else if (cause == RUN_NO_BIND)
-		run_line_add(l, "cannot be bound to its CPUs: %s",
-			     strerror(value));
-	else if (cause == RUN_NO_MEMORY) /* as srun */
-		run_line_add(l, "Out Of Memory");
-	else if (cause == RUN_NO_HWLOC)
-		run_line_add(
-			l,
-			"cannot be bound: hwloc cannot tell of which cores its CPUs are: %s",
-			strerror(value));
-	else if (cause == RUN_UNBOUND)
-		run_line_add(
-			l,
-			"cannot be bound: Slurm has not bound the job to its own CPUs, see TaskPlugin in slurm.conf(5)");
 	else
-		run_line_add(l, "cannot start a task: %s", strerror(value));
+		run_line_of_node(l, cause, value);
+}
+
+void run_cause_text(enum run_cause cause, int value, char *out, size_t size)
+{
+	struct run_line l = { .len = 0 };
+
+	run_line_of_node(&l, cause, value);
+	snprintf(out, size, "%s", l.text);
 }
 
 /* Ends of tasks are told to say(). */

@@ -3,6 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <errno.h>
+#include <signal.h>
+
 #include "src/storm_launcher/journal.h"
 #include "unit.h"
 
@@ -94,6 +97,49 @@ START_TEST(test_line)
 }
 END_TEST
 
+/* What error it has for tasks that ended so. */
+static void check_error(uint32_t code, const char *text)
+{
+	struct storm_range all = { 0, 3 };
+	struct run_ended end = { .code = code, .tasks = { &all, 1, 1 } };
+	const struct user_run run = {
+		.number = 7, .tasks = 4, .done = { &all, 1, 1 }, .ended = &end
+	};
+	const struct journal_run j = { .job = "12",
+				       .step = "0",
+				       .command = "\"command\":[\"x\"]",
+				       .nodes = "" };
+	size_t len;
+	char *line = journal_line(&j, &run, &len), expected[300];
+
+	must(line);
+	snprintf(expected, sizeof(expected),
+		 "\"ends\":[{\"tasks\":\"0-3\",\"error\":\"%s\"}]", text);
+	ck_assert_msg(strstr(line, expected), "%s is not in %s", expected,
+		      line);
+	free(line);
+}
+
+START_TEST(test_errors)
+{
+	check_error(run_code(RUN_NOT_STARTED, ENOENT),
+		    "the program: No such file or directory");
+	check_error(run_code(RUN_NO_MEMORY, 0), "Out Of Memory");
+	check_error(run_code(RUN_NO_BIND, ENODEV),
+		    "CPU binding outside of job step allocation");
+	check_error(run_code(RUN_NO_BIND, EINVAL),
+		    "cannot be bound to its CPUs: Invalid argument");
+	check_error(run_code(RUN_NO_PMIX, RUN_PMIX_ENDED + SIGKILL),
+		    "storm_pmix has ended before they began: Killed");
+	check_error(
+		run_code(RUN_NO_HWLOC, ENODATA),
+		"cannot be bound: hwloc cannot tell of which cores its CPUs are: No data available");
+	check_error(
+		run_code(RUN_UNBOUND, 0),
+		"cannot be bound: Slurm has not bound the job to its own CPUs, see TaskPlugin in slurm.conf(5)");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("journal");
@@ -101,6 +147,7 @@ int main(void)
 
 	tcase_add_test(t, test_strings);
 	tcase_add_test(t, test_line);
+	tcase_add_test(t, test_errors);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }
