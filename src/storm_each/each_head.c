@@ -39,8 +39,8 @@ static struct {
 	int sock;
 	struct run_reader in;
 	struct pull_bytes out;
-	struct each_pipe *way; /* by rank */
-	uint32_t ways;
+	struct each_pipe *pipe; /* by rank */
+	uint32_t pipes;
 	bool known; /* the head has the run */
 	bool waits; /* for CPUs, and nobody was told */
 	char waits_for[200];
@@ -143,27 +143,27 @@ void each_head_patience(void)
 
 /* ------------------------------------------------------------------ what comes --- */
 
-static struct each_pipe *each_head_way(uint32_t rank)
+static struct each_pipe *each_head_pipe(uint32_t rank)
 {
 	struct each_pipe *more;
 
-	if (rank < head.ways)
-		return &head.way[rank];
+	if (rank < head.pipes)
+		return &head.pipe[rank];
 	if (rank >= EACH_RANKS_MAX)
 		return NULL;
-	more = reallocarray(head.way, rank + 1, sizeof(*more));
+	more = reallocarray(head.pipe, rank + 1, sizeof(*more));
 	if (!more)
 		return NULL;
-	memset(more + head.ways, 0, (rank + 1 - head.ways) * sizeof(*more));
-	head.way = more;
-	head.ways = rank + 1;
-	return &head.way[rank];
+	memset(more + head.pipes, 0, (rank + 1 - head.pipes) * sizeof(*more));
+	head.pipe = more;
+	head.pipes = rank + 1;
+	return &head.pipe[rank];
 }
 
 /* Bytes of a puller, which frames are cut of anywhere.  False: it makes no sense. */
 static bool each_head_puller(const struct run_piece *p)
 {
-	struct each_pipe *w = each_head_way(p->rank);
+	struct each_pipe *w = each_head_pipe(p->rank);
 	const uint8_t *at = p->buf, *end = at + p->len;
 	enum run_kind kind;
 	struct storm_in body;
@@ -183,7 +183,7 @@ static bool each_head_puller(const struct run_piece *p)
 			head.heard->frame(p->rank, (enum pull_kind) kind,
 					  &body);
 			/* it may have made another one */
-			w = &head.way[p->rank];
+			w = &head.pipe[p->rank];
 		}
 	}
 	return w && is >= 0;
@@ -208,7 +208,7 @@ static bool each_head_gone(struct storm_in *body)
 
 	if (!run_gone_get(body, &rank, &code))
 		return false;
-	w = each_head_way(rank);
+	w = each_head_pipe(rank);
 	if (w) {
 		w->gone = true;
 		pull_bytes_fini(&w->to);
@@ -224,8 +224,8 @@ static bool each_head_room(struct storm_in *body)
 
 	if (!run_room_get(body, &rank, &taken))
 		return false;
-	if (rank < head.ways)
-		head.way[rank].taken = taken;
+	if (rank < head.pipes)
+		head.pipe[rank].taken = taken;
 	return true;
 }
 
@@ -289,14 +289,14 @@ bool each_head_hear(int *status)
 
 struct pull_bytes *each_head_to(uint32_t rank)
 {
-	struct each_pipe *w = each_head_way(rank);
+	struct each_pipe *w = each_head_pipe(rank);
 
 	return w ? &w->to : NULL;
 }
 
 void each_head_end(uint32_t rank)
 {
-	struct each_pipe *w = each_head_way(rank);
+	struct each_pipe *w = each_head_pipe(rank);
 
 	if (w)
 		w->ends = true;
@@ -305,7 +305,7 @@ void each_head_end(uint32_t rank)
 /* A piece of what waits for a puller.  False: none may be sent now. */
 static bool each_head_send_one(uint32_t rank)
 {
-	struct each_pipe *w = &head.way[rank];
+	struct each_pipe *w = &head.pipe[rank];
 	size_t len =
 		storm_min(pull_bytes_wait(&w->to), (size_t) RUN_INPUT_PIECE);
 	uint8_t *to;
@@ -336,7 +336,7 @@ bool each_head_waits(void)
 
 void each_head_send(void)
 {
-	for (uint32_t k = 0; k < head.ways; k++)
+	for (uint32_t k = 0; k < head.pipes; k++)
 		while (pull_bytes_wait(&head.out) < EACH_TO_HEAD &&
 		       each_head_send_one(k))
 			;

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "each_command.h"
+#include "each_env.h"
 #include "each_place.h"
 #include "each_private.h"
 #include "src/libstorm/base/clock.h"
@@ -33,9 +34,7 @@
 #define EACH_US 1000		    /* ns */
 #define EACH_GRACE (500 * STORM_MS) /* from SIGTERM to SIGKILL */
 #define EACH_RUNS_MAX 4096
-#define EACH_FILES 64 /* descriptors for all else */
-#define EACH_VARIABLES 3
-#define EACH_VARIABLE 40
+#define EACH_FILES 64	      /* descriptors for all else */
 #define EACH_WAKES UINT32_MAX /* of epoll: not a place */
 
 struct each_one {
@@ -52,6 +51,7 @@ static struct {
 	struct run_job job;
 	char journal[PATH_MAX];
 	struct run_ask ask;
+	struct each_env env;
 	struct each_one *one; /* of each place */
 	uint32_t places, most;
 	int epoll, wakes, null;
@@ -77,48 +77,14 @@ static void each_runs_fail(void)
 	each_runs_wake();
 }
 
-static bool each_runs_is_own(const char *variable)
-{
-	return !strncmp(variable, "PARALLEL_SEQ=", 13) ||
-	       !strncmp(variable, "PARALLEL_JOBSLOT=", 17) ||
-	       !strncmp(variable, "PARALLEL_PID=", 13);
-}
-
-/* The environment with these variables first, on the heap.  NULL: no memory. */
-static char **each_runs_environment(char (*own)[EACH_VARIABLE])
-{
-	extern char **environ;
-	size_t n = 0, at = 0;
-	char **env;
-
-	while (environ[n])
-		n++;
-	env = calloc(n + EACH_VARIABLES + 1, sizeof(*env));
-	for (int k = 0; env && k < EACH_VARIABLES; k++)
-		env[at++] = own[k];
-	for (size_t k = 0; env && k < n; k++)
-		if (!each_runs_is_own(environ[k]))
-			env[at++] = environ[k];
-	return env;
-}
-
-static const char *each_runs_shell(void)
-{
-	const char *shell = getenv("SHELL");
-
-	return shell && *shell == '/' ? shell : "/bin/sh";
-}
-
 /* False: it was said why not. */
 static bool each_runs_send(int sock, const struct each_job *j, uint32_t slot)
 {
-	static char cwd[PATH_MAX], own[EACH_VARIABLES][EACH_VARIABLE];
+	static char cwd[PATH_MAX];
 	char *text = each_with_slot(j->text, j->len, slot);
-	char *argv[] = { (char *) each_runs_shell(), (char *) "-c", text,
-			 NULL };
-	char **env = each_runs_environment(own);
+	char *argv[] = { (char *) each_shell(), (char *) "-c", text, NULL };
 	struct run_what what = { .argv = argv,
-				 .env = env,
+				 .env = runs.env.all,
 				 .cwd = cwd,
 				 .stream = { "", "", "" },
 				 .mpi = each.o->mpi,
@@ -127,16 +93,12 @@ static bool each_runs_send(int sock, const struct each_job *j, uint32_t slot)
 	const int fd[RUN_SOCK_FDS] = { runs.null, runs.null, runs.null };
 	bool sent = false;
 
-	snprintf(own[0], sizeof(own[0]), "PARALLEL_SEQ=%llu",
-		 (unsigned long long) j->task.seq);
-	snprintf(own[1], sizeof(own[1]), "PARALLEL_JOBSLOT=%u", slot);
-	snprintf(own[2], sizeof(own[2]), "PARALLEL_PID=%d", (int) getpid());
-	if (!text || !env)
+	each_env_task(&runs.env, j->task.seq, slot);
+	if (!text)
 		run_say("no memory");
 	else
 		sent = run_request_cwd(j->dir, &cwd) &&
 		       !run_request_send(sock, &runs.ask, &what, fd);
-	free(env);
 	free(text);
 	return sent;
 }
@@ -418,8 +380,7 @@ static void each_runs_say_waits(void)
 		waits |= runs.one[k].place.waits;
 	}
 	if (away)
-		run_inform(
-			"waits for the end of this job's launchers: a node is lost, or they are stopped, and runs that began before go on");
+		run_say_next();
 	else if (waits)
 		run_say_waits(runs.waits_for, &runs.ask);
 	else
@@ -477,6 +438,11 @@ static bool each_runs_open(const char *journal)
 	if (!o->nodes && !o->tasks)
 		runs.ask.tasks = 1;
 	run_fit_nodes(&runs.ask);
+	if (!each_env_init(&runs.env)) {
+		run_say("no memory");
+		return false;
+	}
+	each_env_client(&runs.env, (uint32_t) getpid());
 	runs.most = each_runs_most();
 	runs.null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	runs.wakes = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "each_env.h"
 #include "pull_direct.h"
 #include "pull_queue.h"
 #include "pull_spawn.h"
@@ -30,9 +31,6 @@
 #define PULL_HOLD_MAX (16u << 10)   /* as much is not kept back */
 #define PULL_OUTPUT_HEADER (8 + 1)
 #define PULL_SLOTS_MAX 65536
-#define PULL_VARIABLE 40
-
-enum { PULL_SEQ, PULL_SLOT, PULL_CLIENT, PULL_VARIABLES };
 
 /* A place for a task, and the one that is there. */
 struct pull_slot {
@@ -58,8 +56,7 @@ static struct {
 	bool urgent; /* it is not to wait any longer */
 	const char *shell;
 	bool direct;
-	char **env;
-	char variable[PULL_VARIABLES][PULL_VARIABLE];
+	struct each_env env;
 } pull;
 
 /* ------------------------------------------------------------------- a task's end --- */
@@ -215,7 +212,7 @@ static pid_t pull_slot_spawn(struct pull_slot *s, struct pull_task *t,
 {
 	int out[2] = { -1, -1 }, err[2] = { -1, -1 };
 	struct pull_spawn how = { .shell = pull.shell,
-				  .env = pull.env,
+				  .env = pull.env.all,
 				  .dir = t->dir,
 				  .in = pull.null };
 	char **words = NULL;
@@ -264,10 +261,7 @@ static void pull_slot_begin(struct pull_slot *s, struct pull_task *t,
 	pull.taken++;
 	if (pull.setup.timeout_us)
 		s->until = s->began + pull.setup.timeout_us * PULL_US;
-	snprintf(pull.variable[PULL_SEQ], sizeof(pull.variable[PULL_SEQ]),
-		 "PARALLEL_SEQ=%llu", (unsigned long long) t->seq);
-	snprintf(pull.variable[PULL_SLOT], sizeof(pull.variable[PULL_SLOT]),
-		 "PARALLEL_JOBSLOT=%u", slot);
+	each_env_task(&pull.env, t->seq, slot);
 	o = pull_frame(&pull.out, PULL_BEGUN, 8 + 4);
 	storm_put64(&o, t->seq);
 	storm_put32(&o, slot);
@@ -303,8 +297,7 @@ static bool pull_set_up(struct storm_in *body)
 	pull.slots = calloc(pull.setup.slots, sizeof(*pull.slots));
 	pull.poll =
 		calloc(2 * (size_t) pull.setup.slots + 3, sizeof(*pull.poll));
-	snprintf(pull.variable[PULL_CLIENT], sizeof(pull.variable[PULL_CLIENT]),
-		 "PARALLEL_PID=%u", pull.setup.client);
+	each_env_client(&pull.env, pull.setup.client);
 	return pull.slots && pull.poll;
 }
 
@@ -461,25 +454,10 @@ static void pull_hello(uint32_t cpus)
 /* The environment of tasks: this one's, and variables that change with each. */
 static bool pull_environment(void)
 {
-	extern char **environ;
-	size_t n = 0, at = 0;
-
-	while (environ[n])
-		n++;
-	pull.env = calloc(n + PULL_VARIABLES + 1, sizeof(char *));
-	if (!pull.env)
+	if (!each_env_init(&pull.env))
 		return false;
-	for (int k = 0; k < PULL_VARIABLES; k++)
-		pull.env[at++] = pull.variable[k];
-	for (size_t k = 0; k < n; k++)
-		if (strncmp(environ[k], "PARALLEL_SEQ=", 13) &&
-		    strncmp(environ[k], "PARALLEL_JOBSLOT=", 17) &&
-		    strncmp(environ[k], "PARALLEL_PID=", 13))
-			pull.env[at++] = environ[k];
-	pull.shell = getenv("SHELL");
-	if (!pull.shell || *pull.shell != '/')
-		pull.shell = "/bin/sh";
-	pull.direct = pull_direct_shell(pull.shell, pull.env);
+	pull.shell = each_shell();
+	pull.direct = pull_direct_shell(pull.shell, pull.env.all);
 	return true;
 }
 

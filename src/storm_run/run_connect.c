@@ -275,6 +275,12 @@ void run_say_waits(const char *run, const struct run_ask *ask)
 			   what);
 }
 
+void run_say_next(void)
+{
+	run_inform(
+		"waits for the end of this job's launchers: a node is lost, or they are stopped, and runs that began before go on");
+}
+
 void run_say_unanswered(void)
 {
 	run_inform(

@@ -29,6 +29,8 @@ bool run_nobody_there(void);
 #define SAY_WAITS 1000 /* ms */
 /* for what it asks for, which a run has, or if that is "" some runs; */
 void run_say_waits(const char *run, const struct run_ask *ask);
+/* for the next head, as this one ends; */
+void run_say_next(void);
 /* and for a head that is silent. */
 void run_say_unanswered(void);
 

@@ -353,8 +353,7 @@ static void run_wait_for_next(int sock)
 
 	run_uncatch();
 	if (!said && !poll(&p, 1, SAY_WAITS)) {
-		run_inform(
-			"waits for the end of this job's launchers: a node is lost, or they are stopped, and runs that began before go on");
+		run_say_next();
 		said = true;
 	}
 	run_wait_for_end(sock);
