@@ -7,26 +7,8 @@
 #include <string.h>
 
 #include "px_wire.h"
+#include "run_texts.h"
 #include "src/libstorm/base/idset.h"
-
-/* With its zero. */
-static void px_put_text(struct storm_out *o, const char *text)
-{
-	storm_put(o, text, strlen(text) + 1);
-}
-
-/* NULL: it has no end, and i is bad. */
-static const char *px_get_text(struct storm_in *i)
-{
-	size_t left = (size_t) (i->end - i->p);
-	const uint8_t *end = i->bad || !left ? NULL : memchr(i->p, '\0', left);
-
-	if (!end) {
-		i->bad = true;
-		return NULL;
-	}
-	return (const char *) storm_get(i, (size_t) (end - i->p) + 1);
-}
 
 /* --------------------------------------------------------------------- messages --- */
 
@@ -69,15 +51,15 @@ void px_msg_free(struct px_msg *m)
 
 size_t px_register_len(const struct px_register *r)
 {
-	return 8 + strlen(r->space) + 1 + strlen(r->names) + 1 + 4 + 4 +
+	return 8 + 4 + strlen(r->space) + 1 + 4 + strlen(r->names) + 1 + 4 + 4 +
 	       4 * ((size_t) r->nodes + 1);
 }
 
 void px_register_put(struct storm_out *o, const struct px_register *r)
 {
 	storm_put64(o, r->run);
-	px_put_text(o, r->space);
-	px_put_text(o, r->names);
+	run_put_text(o, r->space);
+	run_put_text(o, r->names);
 	storm_put32(o, r->nodes);
 	storm_put32(o, r->nth);
 	for (uint32_t n = 0; n <= r->nodes; n++)
@@ -99,13 +81,13 @@ bool px_register_get(struct storm_in *i, struct px_register *r)
 
 	memset(r, 0, sizeof(*r));
 	r->run = storm_get64(i);
-	r->space = px_get_text(i);
-	r->names = px_get_text(i);
+	r->space = run_get_text(i);
+	r->names = run_get_text(i);
 	r->nodes = storm_get32(i);
 	r->nth = storm_get32(i);
 	if (!i->bad && r->nodes && r->nth < r->nodes &&
 	    (size_t) (i->end - i->p) == 4 * ((size_t) r->nodes + 1))
-		rank = malloc(((size_t) r->nodes + 1) * sizeof(*rank));
+		rank = calloc((size_t) r->nodes + 1, sizeof(*rank));
 	for (uint32_t n = 0; rank && n <= r->nodes; n++)
 		rank[n] = storm_get32(i);
 	r->rank = rank;
@@ -142,9 +124,9 @@ static uint32_t px_env_each(struct storm_out *o, char *const *const *env,
 		if (k && px_env_has(env[0], *e))
 			continue;
 		count++;
-		*bytes += strlen(*e) + 1;
+		*bytes += 4 + strlen(*e) + 1;
 		if (o)
-			px_put_text(o, *e);
+			run_put_text(o, *e);
 	}
 	return count;
 }
@@ -185,9 +167,9 @@ static uint32_t px_env_read(struct storm_in *i, struct px_env *e)
 		if (e->at)
 			e->at[k] = have;
 		for (uint32_t v = 0; !i->bad && v < n; v++) {
-			const char *text = px_get_text(i);
+			const char *text = run_get_text(i);
 
-			i->bad |= !text || *text == '=' || !strchr(text, '=');
+			i->bad |= *text == '=' || !strchr(text, '=');
 			if (e->text)
 				e->text[have] = text;
 			have++;
