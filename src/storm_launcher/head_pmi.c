@@ -61,11 +61,13 @@ void head_pmi_drop(const struct user_run *run)
 	free(p);
 }
 
-/* The node of the run's nth. */
-static uint32_t head_pmi_node(const struct user_run *run, uint32_t nth)
+/* The node of a rank. */
+static uint32_t head_pmi_node(const struct user_run *run, uint32_t rank)
 {
-	uint32_t node = 0;
+	uint32_t nth = 0, node = 0;
 
+	while (run->rank[nth + 1] <= rank)
+		nth++;
 	while (run_place(&run->nodes, node) != nth)
 		node++;
 	return node;
@@ -74,19 +76,16 @@ static uint32_t head_pmi_node(const struct user_run *run, uint32_t nth)
 /* Ranks wait for one that has ended. */
 static void head_pmi_end_vain(struct user_run *run, const struct pmi_run *p)
 {
-	uint32_t rank, nth, node;
+	uint32_t rank;
 
 	if (run->ends || run->killed ||
 	    !gather_is_vain(&p->gathers, run->rank,
 			    (uint32_t) storm_idset_size(&run->nodes),
 			    &run->done, &rank))
 		return;
-	for (nth = 0; run->rank[nth + 1] <= rank; nth++)
-		;
-	node = head_pmi_node(run, nth);
 	head_say(run->client,
 		 "error: %s: task %u has ended, and others wait for it in MPI",
-		 head_node_name(NULL, node), rank);
+		 head_node_name(NULL, head_pmi_node(run, rank)), rank);
 	head_end_mpi(run, 0);
 }
 
@@ -188,7 +187,6 @@ static void head_pmi_want(struct user_run *run, const struct conn *c,
 				   .ranks = { &asks, 1, 1 } };
 	struct pmi_run *p = head_pmi_run(run->number);
 	struct pmi_want *w = NULL;
-	uint32_t nth = 0;
 
 	if (p && m->rank < run->tasks && !storm_idset_has(&run->done, m->rank))
 		w = calloc(1, sizeof(*w));
@@ -201,9 +199,7 @@ static void head_pmi_want(struct user_run *run, const struct conn *c,
 	w->token = m->code;
 	w->next = p->wants;
 	p->wants = w;
-	while (run->rank[nth + 1] <= m->rank)
-		nth++;
-	head_cast_direct(run, head_pmi_node(run, nth), RUN_WANTED, &px);
+	head_cast_direct(run, head_pmi_node(run, m->rank), RUN_WANTED, &px);
 }
 
 /* It goes to the node that has asked; what nobody waits for is lost. */

@@ -62,17 +62,16 @@ void launcher_pmi_not_started(struct local_task *t)
 void launcher_pmi_fenced(struct storm_in *in)
 {
 	struct pmi_fenced f;
-	struct launched *run = launcher.runs;
+	struct launched_pmi *p;
 
 	if (!pmi_fenced_get(in, &f)) {
 		storm_log(STORM_LOG_ERROR, "a fence cannot be read");
 		return;
 	}
-	while (run && run->start.number != f.run)
-		run = run->next;
-	if (run && run->pmi && launcher_pmi_is_1(run->pmi))
-		launcher_pmi1_fenced(run->pmi, &f);
-	else if (run && run->pmi)
+	p = launcher_pmi_of(f.run);
+	if (p && launcher_pmi_is_1(p))
+		launcher_pmi1_fenced(p, &f);
+	else if (p)
 		launcher_pmix_fenced(&f);
 	pmi_fenced_free(&f);
 }

@@ -81,6 +81,8 @@ void launcher_pmix_direct(const struct px_msg *m, bool given);
 
 /* ----------------------------------------------------- launcher_pmi_say.c --- */
 
+/* The ranks here of the run with this number.  NULL: it has none, or is over. */
+struct launched_pmi *launcher_pmi_of(uint64_t number);
 void launcher_pmi_send(struct launched_pmi *p, const struct pmi_msg *m);
 /* In the words of the kth rank here, to the client. */
 __attribute__((format(printf, 5, 6))) void

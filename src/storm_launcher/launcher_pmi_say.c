@@ -12,6 +12,15 @@
 
 int launcher_pmi_poll = -1;
 
+struct launched_pmi *launcher_pmi_of(uint64_t number)
+{
+	struct launched *run = launcher.runs;
+
+	while (run && run->start.number != number)
+		run = run->next;
+	return run ? run->pmi : NULL;
+}
+
 void launcher_pmi_send(struct launched_pmi *p, const struct pmi_msg *m)
 {
 	size_t len = pmi_msg_len(m);

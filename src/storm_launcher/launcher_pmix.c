@@ -21,11 +21,9 @@ static char launcher_pmix_why[PMI_TEXT_MAX]; /* its last words, or "" */
 /* The run that has ranks of PMIx here; NULL: it is over. */
 static struct launched_pmi *launcher_pmix_run(uint64_t number)
 {
-	struct launched *run = launcher.runs;
+	struct launched_pmi *p = launcher_pmi_of(number);
 
-	while (run && run->start.number != number)
-		run = run->next;
-	return run && run->what.mpi == RUN_MPI_PMIX ? run->pmi : NULL;
+	return p && p->run->what.mpi == RUN_MPI_PMIX ? p : NULL;
 }
 
 /* Nobody hears by PMIx who waits for whom on one node.  An MPI program begins with a
@@ -225,12 +223,13 @@ static bool launcher_pmix_is_over(const struct launched_pmi *p)
 bool launcher_pmix_reaped(pid_t pid, int status)
 {
 	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-	bool why = *launcher_pmix_why;
+	bool why;
 
 	if (pid != px_link_pid())
 		return false;
 	launcher_pmix_serve(); /* its last words */
 	px_link_ended();
+	why = *launcher_pmix_why;
 	for (struct launched *run = launcher.runs; run; run = run->next) {
 		struct launched_pmi *p = launcher_pmix_run(run->start.number);
 
@@ -259,12 +258,10 @@ void launcher_pmix_stop(void)
 static void launcher_pmix_name(const struct run_start *s,
 			       char (*out)[PX_NAMESPACE])
 {
-	size_t at = (size_t) snprintf(*out, sizeof(*out), "storm.");
+	char life[RUN_KEY_TEXT];
 
-	for (int k = 0; k < RUN_LIFE; k++)
-		at += (size_t) snprintf(*out + at, sizeof(*out) - at, "%02x",
-					s->life[k]);
-	snprintf(*out + at, sizeof(*out) - at, ".%llu",
+	run_key_text(s->life, &life); /* as long */
+	snprintf(*out, sizeof(*out), "storm.%s.%llu", life,
 		 (unsigned long long) s->number);
 }
 

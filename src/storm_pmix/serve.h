@@ -60,8 +60,9 @@ void serve_send_frame(enum px_kind kind, const uint8_t *body, size_t len);
 /* A fault of a run; 0: of all. */
 __attribute__((format(printf, 2, 3))) void serve_fault(uint64_t run,
 						       const char *fmt, ...);
-/* The run of a rank.  Under the lock.  NULL: there is none. */
+/* The run of a rank, that with this number.  Under the lock.  NULL: there is none. */
 struct served_run *serve_run_of(const pmix_proc_t *p);
+struct served_run *serve_run_numbered(uint64_t number);
 
 /* ---------------------------------------------------------- serve_direct.c --- */
 

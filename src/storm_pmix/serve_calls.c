@@ -170,11 +170,9 @@ static bool serve_same(const struct storm_idset *a, const struct storm_idset *b)
 /* The oldest of these ranks, taken out when its last piece has come.  Under the lock. */
 static struct served_fence *serve_piece(const struct pmi_fenced *f)
 {
-	struct served_run *run = serve.runs;
+	struct served_run *run = serve_run_numbered(f->run);
 	struct served_fence **at, *one;
 
-	while (run && run->number != f->run)
-		run = run->next;
 	at = run ? &run->fences : NULL;
 	while (at && *at && !serve_same(&(*at)->ranks, &f->ranks))
 		at = &(*at)->next;

@@ -60,9 +60,7 @@ static struct served_ask *serve_ask_of(uint64_t number, uint32_t token)
 	struct served_ask **at, *a = NULL;
 
 	pthread_mutex_lock(&serve.lock);
-	run = serve.runs;
-	while (run && run->number != number)
-		run = run->next;
+	run = serve_run_numbered(number);
 	at = run ? &run->asks : NULL;
 	while (at && *at && (*at)->token != token)
 		at = &(*at)->next;
@@ -143,9 +141,7 @@ void serve_wanted(const struct px_msg *m)
 	w->node = m->ranks.r[0].first;
 	w->token = m->code;
 	pthread_mutex_lock(&serve.lock);
-	run = serve.runs;
-	while (run && run->number != m->run)
-		run = run->next;
+	run = serve_run_numbered(m->run);
 	if (run)
 		PMIX_LOAD_PROCID(&p, run->space, m->rank);
 	pthread_mutex_unlock(&serve.lock);

@@ -3,31 +3,15 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 
 #include "serve.h"
 #include "src/libstorm/base/minmax.h"
+#include "src/storm_launcher/run_sock.h"
 
 struct serve serve = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-static bool serve_write(const void *buf, size_t len)
-{
-	for (size_t at = 0; at < len;) {
-		ssize_t n = send(serve.launcher, (const char *) buf + at,
-				 len - at, MSG_NOSIGNAL);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += (size_t) n;
-	}
-	return true;
-}
 
 void serve_send_frame(enum px_kind kind, const uint8_t *body, size_t len)
 {
@@ -37,8 +21,8 @@ void serve_send_frame(enum px_kind kind, const uint8_t *body, size_t len)
 	run_frame_head(head, (enum run_kind) kind, len);
 	pthread_mutex_lock(&one);
 	/* the loop sees the launcher's end */
-	if (serve_write(head, sizeof(head)))
-		serve_write(body, len);
+	if (!run_sock_send(serve.launcher, head, sizeof(head), NULL))
+		run_sock_send(serve.launcher, body, len, NULL);
 	pthread_mutex_unlock(&one);
 }
 
@@ -67,6 +51,15 @@ void serve_fault(uint64_t run, const char *fmt, ...)
 	va_end(ap);
 	m.len = storm_min(n > 0 ? (size_t) n : 0, sizeof(text) - 1);
 	serve_send(PX_FAULT, &m);
+}
+
+struct served_run *serve_run_numbered(uint64_t number)
+{
+	struct served_run *run = serve.runs;
+
+	while (run && run->number != number)
+		run = run->next;
+	return run;
 }
 
 struct served_run *serve_run_of(const pmix_proc_t *p)

@@ -173,6 +173,21 @@ storm run --mpi=pmix -N4 -n4 {openmpi} | sort
     assert re.search("^code (?!0)", one.log(), re.M), one.log()
 
 
+def test_cannot_begin(lab, hello):
+    """A user's own settings that libpmix cannot use: the run says so, and the next one
+    begins without them."""
+    out = batch(lab, f"""
+unset STORM_TIMELINE
+storm run true
+mkdir -p ~/.pmix; echo ptl=nonsense >~/.pmix/mca-params.conf
+storm run --mpi=pmix -N1 -n1 {hello} 2>err; echo code $?; cat err
+rm ~/.pmix/mca-params.conf
+storm run --mpi=pmix -N2 -n2 {hello} >out; echo code $?
+""")
+    assert out == ["code 1", "storm run: error: n1: task 0: storm_pmix has ended before they "
+                   "began: it gave up", "code 0"], out
+
+
 def lab_pid(pid):
     """Its number in its node."""
     with open(f"/proc/{pid}/status") as f:
