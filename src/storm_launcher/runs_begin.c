@@ -32,21 +32,17 @@ static uint64_t runs_tasks_for(uint64_t have, uint64_t each)
 static uint32_t runs_room_on(const struct runs *r, const struct user_run *run,
 			     const struct runs_stock *have, uint32_t n)
 {
-	uint64_t each = run->cpu_mem * run->cpus;
-	uint32_t cpus = have->cpus[n];
-	uint64_t room;
+	/* of a task */
+	uint32_t cpus = run->whole ? r->all.cpus[n] : run->cpus;
+	uint64_t room = cpus ? have->cpus[n] / cpus : 0;
 
 	if (have->gpus[n] < run->node_gpus ||
 	    (r->all.mem[n] && have->mem[n] < run->mem))
 		return 0;
-	if (run->whole && cpus < r->all.cpus[n])
-		return 0;
-	if (run->whole)
-		each = run->cpu_mem * cpus;
-	room = run->whole ? 1 : cpus / run->cpus;
 	room = storm_min(room, runs_tasks_for(have->gpus[n], run->gpus));
 	if (r->all.mem[n])
-		room = storm_min(room, runs_tasks_for(have->mem[n], each));
+		room = storm_min(room, runs_tasks_for(have->mem[n],
+						      run->cpu_mem * cpus));
 	return (uint32_t) room;
 }
 
