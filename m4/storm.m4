@@ -8,59 +8,23 @@ AC_DEFUN([STORM_CHECK_PKG], [
 	storm_version_$1=$($PKG_CONFIG --modversion "m4_bpatsubst([$2], [ .*])")
 ])
 
-# STORM_CHECK_VERBS
-# RDMA, where it is to be had: with --with-verbs it must be, with --without-verbs
-# it is not looked for.
-AC_DEFUN([STORM_CHECK_VERBS], [
-	AC_ARG_WITH([verbs], [AS_HELP_STRING([--with-verbs],
-		[the transport over RDMA verbs @<:@default: if libibverbs and
-		 librdmacm are there@:>@])], [], [with_verbs=check])
-	storm_verbs="no verbs (--without-verbs)"
-	AS_IF([test "x$with_verbs" != xno], [
-		PKG_CHECK_MODULES([VERBS], [libibverbs librdmacm],
-			[with_verbs=yes
-			 storm_verbs="verbs (libibverbs $($PKG_CONFIG --modversion libibverbs))"],
-			[AS_IF([test "x$with_verbs" = xyes], [AC_MSG_ERROR(
-				[libibverbs or librdmacm is missing: install the packages libibverbs-dev and librdmacm-dev])])
-			 with_verbs=no
-			 storm_verbs="no verbs (packages libibverbs-dev, librdmacm-dev)"])])
-	AM_CONDITIONAL([HAVE_VERBS], [test "x$with_verbs" = xyes])
-])
-
-# STORM_CHECK_PMIX
-# The server of PMIx, for "storm run --mpi=pmix", where it is to be had: likewise.
-AC_DEFUN([STORM_CHECK_PMIX], [
-	AC_ARG_WITH([pmix], [AS_HELP_STRING([--with-pmix],
-		[PMIx for ranks of Open MPI in storm run @<:@default: if libpmix is
-		 there@:>@])], [], [with_pmix=check])
-	storm_pmix="no PMIx (--without-pmix)"
-	AS_IF([test "x$with_pmix" != xno], [
-		PKG_CHECK_MODULES([PMIX], [pmix >= 4.1],
-			[with_pmix=yes
-			 storm_pmix="PMIx (libpmix $($PKG_CONFIG --modversion pmix))"],
-			[AS_IF([test "x$with_pmix" = xyes], [AC_MSG_ERROR(
-				[libpmix is missing: install the package libpmix-dev])])
-			 with_pmix=no
-			 storm_pmix="no PMIx (package libpmix-dev)"])])
-	AM_CONDITIONAL([HAVE_PMIX], [test "x$with_pmix" = xyes])
-])
-
-# STORM_CHECK_HWLOC
-# Cores, sockets and domains of memory, for "storm run --cpu-bind": likewise.
-AC_DEFUN([STORM_CHECK_HWLOC], [
-	AC_ARG_WITH([hwloc], [AS_HELP_STRING([--with-hwloc],
-		[storm run --cpu-bind=cores, sockets and ldoms @<:@default: if libhwloc
-		 is there@:>@])], [], [with_hwloc=check])
-	storm_hwloc="no hwloc (--without-hwloc)"
-	AS_IF([test "x$with_hwloc" != xno], [
-		PKG_CHECK_MODULES([HWLOC], [hwloc >= 2.1],
-			[with_hwloc=yes
-			 storm_hwloc="hwloc $($PKG_CONFIG --modversion hwloc)"],
-			[AS_IF([test "x$with_hwloc" = xyes], [AC_MSG_ERROR(
-				[libhwloc is missing: install the package libhwloc-dev])])
-			 with_hwloc=no
-			 storm_hwloc="no hwloc (package libhwloc-dev)"])])
-	AM_CONDITIONAL([HAVE_HWLOC], [test "x$with_hwloc" = xyes])
+# STORM_CHECK_OPTIONAL(NAME, VARIABLE, PKG-CONFIG MODULES, WHAT IT IS FOR,
+#                      WHAT IS SAID OF IT, OF WHICH MODULE, DEBIAN PACKAGES)
+# A library that is used where it is to be had: with --with-NAME it must be, with
+# --without-NAME it is not looked for.  storm_NAME says which, for configure's summary.
+AC_DEFUN([STORM_CHECK_OPTIONAL], [
+	AC_ARG_WITH([$1], [AS_HELP_STRING([--with-$1],
+		[$4 @<:@default: if it is there@:>@])], [], [with_$1=check])
+	storm_$1="no $5 (--without-$1)"
+	AS_IF([test "x$with_$1" != xno], [
+		PKG_CHECK_MODULES([$2], [$3],
+			[with_$1=yes
+			 storm_$1="$5 ($6 $($PKG_CONFIG --modversion $6))"],
+			[AS_IF([test "x$with_$1" = xyes], [AC_MSG_ERROR(
+				[$3 is missing: install the m4_bpatsubst([$7], [, ], [ and ])])])
+			 with_$1=no
+			 storm_$1="no $5 ($7)"])])
+	AM_CONDITIONAL([HAVE_$2], [test "x$with_$1" = xyes])
 ])
 
 # STORM_CHECK_SLURM_SRC
