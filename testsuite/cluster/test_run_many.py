@@ -33,7 +33,7 @@ def node():
 
 def test_jobs_on_a_node(node):
     """Launchers of so many jobs take no session of the agent: all keep theirs, and what the
-    user and another one launch then goes by STORM as ever."""
+    user and another one launch goes by STORM all the same."""
     one = node.start(["sbatch", "-Q", "-N1", "-n1", "-w", "n1", f"--array=1-{JOBS}", "-o",
                       "{dir}/log.%a", "job.sh"], given={"job.sh": ONE})
 

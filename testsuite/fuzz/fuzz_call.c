@@ -72,7 +72,7 @@ static bool hidden_is_right(const uint8_t *buf, size_t len, uint32_t uid)
 
 	if (call_read(&c, key, uid, geteuid(), buf, len))
 		return false;
-	/* whoever made it has the key of this start */
+	/* its maker has the key of this start */
 	must(uid == geteuid() && len == CALL_LEN &&
 	     !memcmp(c.key, key, RUN_KEY));
 	call_hide(&c, &again);
