@@ -21,9 +21,11 @@
 struct pull_slot {
 	bool taken, ended;
 	pid_t pid;
-	int pipe[2];	       /* its output; -1: none is left */
-	nfds_t at[2];	       /* in pull.poll; 0: not there */
-	uint64_t began, until; /* storm_now(); until 0: without an end */
+	int pipe[2];  /* its output; -1: none is left */
+	nfds_t at[2]; /* in pull.poll; 0: not there */
+	/* storm_now(); until then it may run, or, if it has ended, that is not told; 0: no
+	 * such time */
+	uint64_t began, until;
 	struct pull_end end;
 };
 
@@ -50,12 +52,12 @@ void pull_begin_tasks(void);
 void pull_reap(void);
 /* End all that run. */
 void pull_kill_all(void);
-/* End those whose time is over.  ms until the next one, or -1. */
+/* End those whose time is over.  ms until the next time, or -1. */
 int pull_time(void);
 
 /* Read what is there, as long as it can be sent.  True: all of it was read. */
 bool pull_slot_read(struct pull_slot *s, int k);
-/* It has ended: tell that, once all of its output is sent. */
+/* It has ended: tell that, once it may be told and all of its output is sent. */
 void pull_slot_finish(struct pull_slot *s);
 
 #endif

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "pull_direct.h"
+#include "pull_doubt.h"
 #include "pull_spawn.h"
 #include "puller_private.h"
 #include "src/libstorm/base/clock.h"
@@ -74,6 +75,9 @@ bool pull_slot_read(struct pull_slot *s, int k)
 
 void pull_slot_finish(struct pull_slot *s)
 {
+	if (s->until && storm_now() < s->until)
+		return;
+	s->until = 0;
 	for (int k = 0; k < 2; k++)
 		if (s->pipe[k] >= 0 && !pull_slot_read(s, k))
 			return;
@@ -85,12 +89,15 @@ void pull_slot_finish(struct pull_slot *s)
 
 static void pull_slot_ended(struct pull_slot *s, int status)
 {
+	uint64_t now = storm_now();
+
 	s->ended = true;
-	s->end.time_us = (storm_now() - s->began) / PULL_US;
+	s->end.time_us = (now - s->began) / PULL_US;
 	if (WIFSIGNALED(status))
 		s->end.signal = (uint8_t) WTERMSIG(status);
 	else
 		s->end.status = (uint8_t) WEXITSTATUS(status);
+	s->until = pull_doubt(&s->end, now);
 	pull_slot_finish(s);
 }
 
@@ -139,8 +146,12 @@ int pull_time(void)
 	     k++) {
 		struct pull_slot *s = &pull.slots[k];
 
-		if (!s->taken || s->ended || !s->until)
+		if (!s->taken || !s->until)
 			continue;
+		if (s->ended) {
+			next = storm_min(next, storm_max(s->until, now));
+			continue;
+		}
 		if (now >= s->until) {
 			s->end.late |= !s->end.killed;
 			pull_slot_kill(s, now);

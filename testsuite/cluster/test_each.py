@@ -242,6 +242,22 @@ def test_puller_killed(lab):
     assert "lines 12\n" in one.log(), one.log()
 
 
+def test_killed_before_its_puller(lab):
+    """Slurm signals what it ends one after the other: what is killed just before its puller
+    has not ended by itself, it begins again."""
+    out = batch(lab, r"""
+storm run true
+storm each --joblog jobs 'if mkdir first; then
+    (kill -s {} $$; sleep 0.05; kill -9 $PPID) & wait; fi' ::: KILL 2>err; echo code $?
+rmdir first
+storm each --joblog more 'if mkdir first; then
+    (kill -s {} $$; sleep 0.05; kill -9 $PPID) & wait; fi' ::: TERM 2>>err; echo code $?
+grep -c 'task 1 was begun on n., which is lost; it begins again' err; cut -f7,8 jobs more
+""")
+    assert out[:3] == ["code 0", "code 0", "2"], out
+    assert [line for line in out[3:] if line[0].isdigit()] == 2 * ["0\t0"], out
+
+
 def test_launcher_killed(lab):
     """As if a node were lost: others get its tasks."""
     lost(lab, lambda: lab.lab.pids("n2", "storm_launcher"))

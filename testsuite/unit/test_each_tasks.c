@@ -4,8 +4,11 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <signal.h>
+
 #include "src/storm_each/each_tasks.h"
 #include "src/storm_each/pull_direct.h"
+#include "src/storm_each/pull_doubt.h"
 #include "src/storm_each/pull_queue.h"
 #include "src/storm_each/pull_wire.h"
 #include "unit.h"
@@ -321,6 +324,32 @@ START_TEST(test_slot)
 }
 END_TEST
 
+/* What Slurm ends a step by is told later, so that a puller which ends by it, too, has not
+ * told it; all else at once. */
+START_TEST(test_doubt)
+{
+	struct pull_end e = { .seq = 1 };
+
+	must(!pull_doubt(&e, 1000));
+	e.status = 1;
+	must(!pull_doubt(&e, 1000));
+	e.status = 128 + SIGINT;
+	must(!pull_doubt(&e, 1000));
+	e.status = 128 + SIGTERM; /* a shell's, whose program got it */
+	must(pull_doubt(&e, 1000) == 1000 + PULL_DOUBT);
+	e.status = 128 + SIGKILL;
+	must(pull_doubt(&e, 1000) == 1000 + PULL_DOUBT);
+	e = (struct pull_end) { .signal = SIGTERM };
+	must(pull_doubt(&e, 1000) == 1000 + PULL_DOUBT);
+	e.signal = SIGKILL;
+	must(pull_doubt(&e, 1000) == 1000 + PULL_DOUBT);
+	e.signal = SIGSEGV;
+	must(!pull_doubt(&e, 1000));
+	e = (struct pull_end) { .signal = SIGKILL, .killed = true };
+	must(!pull_doubt(&e, 1000));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("each_tasks");
@@ -331,6 +360,7 @@ int main(void)
 	tcase_add_test(a, test_shared);
 	tcase_add_test(b, test_direct);
 	tcase_add_test(b, test_slot);
+	tcase_add_test(b, test_doubt);
 	suite_add_tcase(s, a);
 	suite_add_tcase(s, b);
 	return unit_main(s);
