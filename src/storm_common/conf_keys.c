@@ -442,6 +442,7 @@ static const struct conf_key keys[] = {
 	      "FIRST-LAST, two ports from 1024 to 65535"),
 	CHOICE("Base", gang.base, [BASE_BACKFILL] = "backfill",
 	       [BASE_BUILTIN] = "builtin"),
+	YES_NO("Cluster", gang.cluster),
 	CHOICE("Packing", gang.packing, [PACKING_FIRST_FIT] = "first-fit",
 	       [PACKING_BUDDY] = "buddy"),
 	TIME("Quantum", gang.quantum, GANG_QUANTUM_MIN, GANG_QUANTUM_MAX),

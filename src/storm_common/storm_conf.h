@@ -54,6 +54,9 @@ struct storm_gang_conf {
 	/* ns from a strobe to the slot that it announces; 0: nodes act when it
 	 * comes */
 	uint64_t lead;
+	/* Every node is in the cluster domain, and not only those of partitions
+	 * that share. */
+	bool cluster;
 	/* GangAllow: no warning that jobs hold these between turns */
 	bool allow_gpus, allow_licenses;
 	struct storm_conf_partition partition[STORM_CONF_PARTITIONS];

@@ -16,9 +16,10 @@
 #include "src/libstorm/base/clock.h"
 
 enum strober_verb {
-	/* From the plugin: the domain's nodes in its order, for each its name
-	 * and where slurmctld finds it, with a NUL each.  The strober reads
-	 * slurm.conf again. */
+	/* From the plugin: the domain's nodes in its order, for each its name,
+	 * where slurmctld finds it, the port of its slurmd in decimal, and
+	 * STROBER_SHARES if jobs may share it, else nothing, with a NUL each.
+	 * The strober reads slurm.conf again. */
 	STROBER_NODES = 1,
 	/* From the plugin: a map of these nodes (gang_map_pack()). */
 	STROBER_MAP = 2,
@@ -46,6 +47,8 @@ enum strober_verb {
 	 * known to stand. */
 	STROBER_HELD = 8,
 };
+
+#define STROBER_SHARES "s"
 
 #define STROBER_PULSE_EVERY (100 * STORM_MS)
 #define STROBER_PULSE_LIMIT (400 * STORM_MS)

@@ -21,14 +21,13 @@
 
 #include "held.h"
 #include "missed.h"
+#include "node_table.h"
 #include "outside.h"
 #include "src/libstorm/base/auth_reason.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/program/domain_private.h"
 #include "src/storm_common/gang_map.h"
 #include "src/storm_common/no_gang.h"
-#include "src/storm_common/node_addr.h"
-#include "src/storm_common/node_list.h"
 #include "strobe_clock.h"
 #include "strober_domain.h"
 #include "strober_state.h"
@@ -42,9 +41,6 @@ static struct {
 	uint64_t cluster;
 	struct storm_settings set;
 	void (*wake)(void);
-	char **name;
-	char **place; /* an address, or a host's name */
-	uint32_t nodes;
 	storm_domain_t *open; /* NULL: not open */
 	uint32_t epoch;	      /* the last one saved */
 	char *failed;	      /* the reason that was logged last */
@@ -63,32 +59,13 @@ void strober_domain_init(const char *state, const struct storm_settings *set,
 
 void strober_domain_nodes(const char *names, size_t len)
 {
-	const char *p = names, *end = names + len;
-
-	for (uint32_t i = 0; i < dom.nodes; i++) {
-		xfree(dom.name[i]);
-		xfree(dom.place[i]);
-	}
-	xfree(dom.name);
-	xfree(dom.place);
-	dom.nodes = 0;
+	node_table_set(names, len);
 	dom.open_at = 0;
-	if (!len || names[len - 1])
-		return;
-	node_list_renew();
-	while (p < end) {
-		xrecalloc(dom.name, dom.nodes + 1, sizeof(*dom.name));
-		xrecalloc(dom.place, dom.nodes + 1, sizeof(*dom.place));
-		dom.name[dom.nodes] = xstrdup(p);
-		p += strlen(p) + 1;
-		dom.place[dom.nodes++] = xstrdup(p < end ? p : "");
-		p += p < end ? strlen(p) + 1 : 0;
-	}
 }
 
 uint32_t strober_domain_count(void)
 {
-	return dom.nodes;
+	return node_table_count();
 }
 
 storm_domain_t *strober_domain_get(void)
@@ -122,8 +99,8 @@ static int strober_domain_save(void *arg, uint32_t was, uint32_t epoch,
 		return -1;
 	for (uint32_t i = 0; i < excluded->count; i++)
 		for (uint32_t k = excluded->r[i].first;
-		     k <= excluded->r[i].last && k < dom.nodes; k++)
-			now.excluded[now.nexcluded++] = dom.name[k];
+		     k <= excluded->r[i].last && k < node_table_count(); k++)
+			now.excluded[now.nexcluded++] = node_table_get(k)->name;
 	rc = strober_state_save(dom.state, was, &now);
 	free(now.excluded);
 	missed_epoch_begins();
@@ -138,7 +115,7 @@ static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 	bool deaf = f->why == STORM_ELOST && f->sys == ENOLINK;
 	/* with another version sys is that version */
 	int sys = f->why == STORM_EVERSION ? 0 : f->sys;
-	bool news = f->node < dom.nodes &&
+	bool news = f->node < node_table_count() &&
 		    outside_excluded(f->node, lacks ? f->sys : 0, deaf);
 	char auth[STORM_AUTH_TEXT];
 	const char *what = lacks && sys == NO_GANG_SLURMD ?
@@ -151,12 +128,16 @@ static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 		what = auth;
 	else if (f->why == STORM_ETIME && sys == ENODATA)
 		what = "its agent is stopped, or hangs";
-	if (news && deaf)
+	if (news && !node_table_get(f->node)->shares)
+		debug("node %s is excluded from the cluster domain: %s%s%s",
+		      node_table_get(f->node)->name, storm_strerror(f->why),
+		      sys ? ": " : "", what);
+	else if (news && deaf)
 		info("node %s is excluded from gang scheduling, its jobs run all the time: no datagram from this host comes to UDP port %u there (is a firewall in between?)",
-		     dom.name[f->node], dom.set.port);
+		     node_table_get(f->node)->name, dom.set.port);
 	else if (news)
 		info("node %s is excluded from gang scheduling, its jobs run all the time: %s%s%s",
-		     dom.name[f->node],
+		     node_table_get(f->node)->name,
 		     lacks ? "it lacks what its agent needs for that" :
 			     storm_strerror(f->why),
 		     sys ? ": " : "", what);
@@ -166,8 +147,10 @@ static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 /* What is new of it.  Another line says where a node is that has left. */
 static void strober_domain_say_deaf(uint32_t node, enum missed_what what)
 {
-	const char *name = dom.name[node];
+	const char *name = node_table_get(node)->name;
 
+	if (!node_table_get(node)->shares)
+		return;
 	if (what == MISSED_BACK)
 		info("strobes come to node %s again, at UDP port %u", name,
 		     dom.set.port);
@@ -205,8 +188,12 @@ static void strober_domain_on_overdue(void *arg, uint32_t node, bool back)
 static void strober_domain_on_joined(void *arg, uint32_t node)
 {
 	(void) arg;
-	if (node < dom.nodes)
-		info("node %s takes part in gang scheduling", dom.name[node]);
+	if (node < node_table_count() && node_table_get(node)->shares)
+		info("node %s takes part in gang scheduling",
+		     node_table_get(node)->name);
+	else if (node < node_table_count())
+		debug("node %s is a member of the cluster domain",
+		      node_table_get(node)->name);
 	outside_joined(node);
 	__atomic_store_n(&dom.joined, true, __ATOMIC_RELEASE);
 	dom.wake();
@@ -218,7 +205,10 @@ static void strober_domain_on_joined(void *arg, uint32_t node)
 static void strober_domain_complain(const char *why)
 {
 	if (!dom.failed || strcmp(dom.failed, why))
-		error("no gang scheduling, retrying: %s", why);
+		error(node_table_shares() ?
+			      "no gang scheduling, retrying: %s" :
+			      "nodes are not watched, retrying: %s",
+		      why);
 	xfree(dom.failed);
 	dom.failed = xstrdup(why);
 	dom.open_at = storm_now() + STORM_SEC;
@@ -233,9 +223,9 @@ static int strober_domain_load(struct storm_idset *excluded)
 	if (rc)
 		return rc;
 	dom.epoch = saved.epoch;
-	for (uint32_t i = 0; i < dom.nodes; i++)
+	for (uint32_t i = 0; i < node_table_count(); i++)
 		for (uint32_t k = 0; k < saved.nexcluded; k++)
-			if (!strcmp(dom.name[i], saved.excluded[k]))
+			if (!strcmp(node_table_get(i)->name, saved.excluded[k]))
 				rc |= storm_idset_add(excluded, i, i);
 	strober_state_clear(&saved);
 	return rc;
@@ -246,7 +236,7 @@ static storm_domain_t *strober_domain_create(const struct storm_node *nodes,
 {
 	struct storm_domain_conf dc = {
 		.nodes = nodes,
-		.count = dom.nodes,
+		.count = node_table_count(),
 		.set = dom.set,
 		.agent_uid = slurm_conf.slurmd_user_id,
 		.cluster = dom.cluster,
@@ -260,7 +250,7 @@ static storm_domain_t *strober_domain_create(const struct storm_node *nodes,
 	storm_domain_t *d;
 	int err;
 
-	if (outside_begin(dom.nodes)) {
+	if (outside_begin(node_table_count())) {
 		strober_domain_complain(storm_strerror(STORM_ENOMEM));
 		return NULL;
 	}
@@ -283,42 +273,27 @@ static storm_domain_t *strober_domain_create(const struct storm_node *nodes,
 	return NULL;
 }
 
-/* Where a cloud node is slurmctld alone knows. */
-static void strober_domain_place(struct storm_node *n, const char *place)
-{
-	char *bcast = slurm_conf_get_bcast_address(n->name);
-
-	if (!bcast && storm_addr_set(&n->addr, place, dom.set.port))
-		n->addr.port = 0;
-	xfree(bcast);
-}
-
 static struct storm_node *strober_domain_addresses(void)
 {
-	struct storm_node *nodes = xcalloc(dom.nodes + 1, sizeof(*nodes));
-	char *why = NULL;
+	struct storm_node *nodes;
 	uint32_t failed;
+	char *why = NULL;
 
-	for (uint32_t i = 0; i < dom.nodes; i++) {
-		nodes[i].name = dom.name[i];
-		strober_domain_place(&nodes[i], dom.place[i]);
-	}
-	failed = node_addr_all(nodes, dom.nodes, dom.set.port);
-	if (failed == dom.nodes)
+	nodes = node_table_addresses(dom.set.port, &failed);
+	if (nodes)
 		return nodes;
 	xstrfmtcat(
 		why,
 		"Slurm has no address for node %s: check NodeAddr in slurm.conf",
-		dom.name[failed]);
+		node_table_get(failed)->name);
 	strober_domain_complain(why);
 	xfree(why);
-	xfree(nodes);
 	return NULL;
 }
 
 uint64_t strober_domain_due(void)
 {
-	return dom.open || !dom.nodes ? STORM_NEVER : dom.open_at;
+	return dom.open || !node_table_count() ? STORM_NEVER : dom.open_at;
 }
 
 void strober_domain_open(void)
@@ -342,9 +317,9 @@ void strober_domain_open(void)
 	xfree(nodes);
 	if (!d)
 		return;
-	info("the cluster domain is open: %u nodes", dom.nodes);
+	info("the cluster domain is open: %u nodes", node_table_count());
 	xfree(dom.failed);
-	err = missed_start(d, dom.nodes, &missed);
+	err = missed_start(d, node_table_count(), &missed);
 	if (err)
 		error("cannot count missed strobes: %s", strerror(err));
 	err = held_start(d, strobe_clock_number, dom.wake);

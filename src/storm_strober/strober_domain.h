@@ -30,7 +30,7 @@
 void strober_domain_init(const char *state, const struct storm_settings *set,
 			 void (*wake)(void));
 
-/* Set the domain's nodes: each name with its NUL.  A list that does not end in
+/* Set the domain's nodes: the body of STROBER_NODES.  A list that does not end in
  * a NUL gives a domain without nodes.  The domain must be closed.  Reads
  * slurm.conf again. */
 void strober_domain_nodes(const char *names, size_t len);

@@ -192,7 +192,9 @@ START_TEST(test_gang)
 	must(CPU_COUNT(&conf.agent_cpus) == 3 &&
 	     CPU_ISSET(0, &conf.agent_cpus) && CPU_ISSET(2, &conf.agent_cpus) &&
 	     CPU_ISSET(3, &conf.agent_cpus));
-	must(conf.gang_debug);
+	must(conf.gang_debug && conf.gang.cluster);
+	good("Cluster=no\n");
+	must(!conf.gang.cluster);
 	good("GangDebug=No\n");
 	must(!conf.gang_debug && !conf.gang_yield);
 	good("GangYield=Yes\n");

@@ -238,7 +238,7 @@ static bool comments_write_node(const struct shares *all, const struct plan *p,
 			   s->deaf   ? "strobes-lost" :
 				       lacks,
 			   since);
-	} else if (s->jobs)
+	} else if (s->jobs && zone != SNAPSHOT_NO_ZONE)
 		xstrfmtcat(word, TAG "jobs=%u,slots=%u,quantum=%gms,missed=%lu",
 			   s->jobs, matrix_cycle(p->matrix[zone]),
 			   p->now.zones[zone].quantum / 1e6,

@@ -87,7 +87,7 @@ static void gang_add_text(char **buf, size_t *len, const char *text)
 
 static char *gang_node_names(const struct snapshot *s, size_t *len)
 {
-	char *buf = NULL;
+	char *buf = NULL, port[8];
 
 	*len = 0;
 	for (uint32_t i = 0; i < s->nnodes; i++) {
@@ -95,6 +95,11 @@ static char *gang_node_names(const struct snapshot *s, size_t *len)
 
 		gang_add_text(&buf, len, n->name);
 		gang_add_text(&buf, len, n->place ? n->place : "");
+		snprintf(port, sizeof(port), "%u", n->port);
+		gang_add_text(&buf, len, port);
+		gang_add_text(&buf, len,
+			      n->zone == SNAPSHOT_NO_ZONE ? "" :
+							    STROBER_SHARES);
 	}
 	return buf ? buf : xmalloc(1);
 }
@@ -156,12 +161,17 @@ static void gang_send_map(struct gang *g, bool new_nodes)
 /* True: other nodes are out of gang scheduling than before. */
 static bool gang_outside(struct gang *g)
 {
+	const struct snapshot *now = &g->plan.now;
 	struct strober_outside *out;
 	bool mute, changed;
-	uint32_t n;
+	uint32_t n, share = 0;
 
 	n = strober_watch_outside(&out, g->shares.nnodes, &mute);
-	changed = shares_outside(&g->shares, out, n, mute);
+	for (uint32_t i = 0; i < n; i++)
+		if (out[i].node < now->nnodes &&
+		    now->nodes[out[i].node].zone != SNAPSHOT_NO_ZONE)
+			out[share++] = out[i];
+	changed = shares_outside(&g->shares, out, share, mute && share);
 	xfree(out);
 	return changed;
 }
@@ -246,8 +256,8 @@ static void gang_scan(struct gang *g, bool new_conf)
 		g->told = false;
 		return;
 	}
-	/* until there is a zone the strober needs nothing */
-	if (g->plan.now.nzones || g->told)
+	/* until there is a node the strober needs nothing */
+	if (g->plan.now.nnodes || g->told)
 		gang_send_map(g, nodes);
 	g->told = true;
 }

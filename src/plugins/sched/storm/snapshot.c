@@ -46,7 +46,10 @@ bool snapshot_same_nodes(const struct snapshot *a, const struct snapshot *b)
 		return false;
 	for (uint32_t i = 0; i < a->nnodes; i++)
 		if (xstrcmp(a->nodes[i].name, b->nodes[i].name) ||
-		    xstrcmp(a->nodes[i].place, b->nodes[i].place))
+		    xstrcmp(a->nodes[i].place, b->nodes[i].place) ||
+		    a->nodes[i].port != b->nodes[i].port ||
+		    (a->nodes[i].zone == SNAPSHOT_NO_ZONE) !=
+			    (b->nodes[i].zone == SNAPSHOT_NO_ZONE))
 			return false;
 	return true;
 }

@@ -25,10 +25,14 @@ struct snapshot_zone {
 	char *partitions;	  /* names, for messages */
 };
 
+/* The zone of a node on which no jobs share. */
+#define SNAPSHOT_NO_ZONE UINT32_MAX
+
 struct snapshot_node {
 	char *name;
 	char *place; /* where slurmctld finds it: an address or a host's name */
-	uint32_t zone;
+	uint16_t port;	 /* of its slurmd */
+	uint32_t zone;	 /* or SNAPSHOT_NO_ZONE */
 	uint32_t column; /* of its first core */
 	uint32_t cores;
 };
@@ -62,7 +66,7 @@ bool snapshot_take(const struct storm_gang_conf *conf, struct snapshot *out);
 bool snapshot_same_set(const struct storm_idset *a,
 		       const struct storm_idset *b);
 void snapshot_clear(struct snapshot *s);
-/* Do both have the same nodes, in the same order and places? */
+/* Do both have the same nodes, in the same order and places, and do the same ones share? */
 bool snapshot_same_nodes(const struct snapshot *a, const struct snapshot *b);
 bool snapshot_same_quanta(const struct snapshot *a, const struct snapshot *b);
 /* Do both have the same nodes, zones, policies and cores? */

@@ -23,6 +23,7 @@
 #include "src/common/xstring.h"
 #include "src/slurm/compat.h"
 #include "src/slurm/layout.h"
+#include "src/slurm/node_state.h"
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/slurmctld.h"
 
@@ -30,7 +31,7 @@
 #include "snapshot.h"
 #include "src/storm_common/hold_word.h"
 
-#define NOWHERE UINT32_MAX
+#define NOWHERE SNAPSHOT_NO_ZONE
 
 /* A snapshot that is being taken. */
 struct making {
@@ -144,6 +145,13 @@ static void snapshot_drop_empty_zones(struct making *m, uint32_t *zone)
 	m->s->nzones = kept;
 }
 
+/* A node that has no jobs to share is in the domain for its signs of life.  One that
+ * comes and goes would have the domain opened again each time. */
+static bool snapshot_is_watched(const struct making *m, const node_record_t *n)
+{
+	return m->conf->cluster && !node_state_comes_and_goes(n);
+}
+
 /* Number the nodes and their columns, in slurmctld's order. */
 static void snapshot_number_nodes(struct making *m, const uint32_t *zone)
 {
@@ -156,18 +164,21 @@ static void snapshot_number_nodes(struct making *m, const uint32_t *zone)
 		struct snapshot_zone *z;
 
 		m->number[i] = NOWHERE;
-		if (!n || zone[i] == NOWHERE)
+		if (!n || (zone[i] == NOWHERE && !snapshot_is_watched(m, n)))
 			continue;
-		z = &s->zones[zone[i]];
 		node->name = xstrdup(n->name);
 		node->place = xstrdup(n->comm_name);
+		node->port = n->port;
 		node->zone = zone[i];
+		m->number[i] = s->nnodes++;
+		if (zone[i] == NOWHERE)
+			continue;
+		z = &s->zones[zone[i]];
 		node->column = z->columns;
 		node->cores = n->tot_cores ? n->tot_cores : 1;
 		z->columns += node->cores;
-		if (storm_idset_add(&z->nodes, s->nnodes, s->nnodes))
+		if (storm_idset_add(&z->nodes, m->number[i], m->number[i]))
 			m->failed = true;
-		m->number[i] = s->nnodes++;
 	}
 }
 
@@ -233,8 +244,9 @@ static void snapshot_take_columns(struct making *m, struct snapshot_job *j,
 
 		if (!bit_test(r->node_bitmap, i))
 			continue;
-		if (m->number[i] != NOWHERE && i < bit_size(part) &&
-		    bit_test(part, i)) {
+		if (m->number[i] != NOWHERE &&
+		    m->s->nodes[m->number[i]].zone != NOWHERE &&
+		    i < bit_size(part) && bit_test(part, i)) {
 			n = &m->s->nodes[m->number[i]];
 			j->zone = n->zone;
 			snapshot_take_cores(m, j, r, n, bit);
