@@ -695,7 +695,7 @@ def test_no_namespaces(name):
 def test_help_of_every_command():
     overview = stormlab("--help").stdout
     for command in ("up", "run", "exec", "put", "shape", "drop", "multicast",
-                    "kill", "restart", "disk", "counters", "log", "wait",
+                    "kill", "fault", "restart", "disk", "counters", "log", "wait",
                     "status", "list", "down", "demo"):
         assert f"    {command}" in overview
         done = stormlab(command, "--help")

@@ -22,6 +22,8 @@
     lab.restart("n2", "slurmd")
     lab.upgrade("n2", "26.05")          # its Slurm, as packages would
     lab.pids("login", "srun")           # processes by name
+    lab.fault("kill", "n3"); lab.heal() # see Lab.fault
+    lab.fault("delay", "n2", ms=20, loss=1); lab.heal("n2"); lab.faults()
     lab.disk("n2", "4m")                # mounts a small disk at /small
     lab.put("app", "login", "/tmp/app")
     lab.path("n2", "/tmp/app")          # path of n2's file on the machine

@@ -10,8 +10,8 @@ of their own: to move processes between groups is slow.
 import contextlib
 import os
 
-from .sysdep import CLONE_NEWCGROUP, MS_NODEV, MS_NOEXEC, MS_NOSUID, mount, \
-    unshare, wait_for
+from .sysdep import CLONE_NEWCGROUP, MS_NODEV, MS_NOEXEC, MS_NOSUID, LabError, \
+    mount, unshare, wait_for
 
 
 def wanted(conf):
@@ -88,6 +88,69 @@ def prepare(lab, all_of_them=True, freezer=False):
         tops.append(top)
         _make(top)
     return tops
+
+
+def host_group(lab, host, tops):
+    """A host's group of version 2, which freezes: (its path, the lab's top group).
+    It is made if the lab has none."""
+    point = next((h[0] for h in hierarchies() if h[1] == "cgroup2"), None)
+    if point is None:
+        raise LabError("this machine mounts no control groups of version 2, "
+                       "which freeze a host")
+    top = next((t for t in tops if t.startswith(point + "/") and
+                os.path.exists(t + "/cgroup.events")), None) or \
+        prepare(lab, all_of_them=False)[0]
+    _make(f"{top}/{host}")
+    return f"{top}/{host}", top
+
+
+def _inside(group, pids):
+    """Which of these processes are not in the group or in one below it."""
+    point = next(h[0] for h in hierarchies() if h[1] == "cgroup2")
+    name = "/" + os.path.relpath(group, point)
+    out = []
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{pid}/cgroup") as f:
+                own = next(line.rstrip("\n")[3:] for line in f
+                           if line.startswith("0::"))
+            if own != name and not own.startswith(name + "/"):
+                out.append(pid)
+    return out
+
+
+def freeze(group, pids):
+    """Freeze a group, with all of the processes that pids() returns, which move
+    there. Returns when all stand."""
+    # A process can fork while others move.
+    while outside := _inside(group, pids()):
+        for pid in outside:
+            with contextlib.suppress(ProcessLookupError):
+                with open(f"{group}/cgroup.procs", "w") as f:
+                    f.write(str(pid))
+    _set_frozen(group, 1)
+    if _inside(group, pids()):
+        _set_frozen(group, 0)
+        freeze(group, pids)
+
+
+def thaw(group):
+    """Let the processes of a group go on; groups below may keep theirs frozen."""
+    if os.path.exists(group):
+        _set_frozen(group, 0)
+
+
+def _set_frozen(group, value):
+    with open(f"{group}/cgroup.freeze", "w") as f:
+        f.write(str(value))
+
+    def done():
+        with open(f"{group}/cgroup.events") as f:
+            return f"frozen {value}\n" in f.read()
+
+    # An empty group and one of frozen processes alone are frozen as well.
+    if value:
+        wait_for(done, 60, f"{group} does not freeze", 0.001)
 
 
 def enter(tops, host):

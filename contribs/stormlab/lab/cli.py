@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 
-from . import cluster, release, slurmconf
+from . import cli_fault, cluster, faults, release, slurmconf
 from .cluster import Lab
 from .sysdep import LabError, run_inside
 
@@ -31,6 +31,7 @@ examples:
   stormlab shape 1gbit                limit all links to 1 Gbit/s
   stormlab drop 5                     every receiver drops 5 % of datagrams
   stormlab exec n3 ps ax              run a command on a node
+  stormlab fault kill n3              n3 loses power; 'fault heal' gives it back
   stormlab down
 
 environment:
@@ -180,6 +181,8 @@ With SIGKILL (the default) the command returns when the process is gone.
     p.add_argument("host", metavar="HOST")
     p.add_argument("daemon", metavar="DAEMON",
                    choices=sorted(cluster.DAEMONS))
+
+    cli_fault.add_to(add)
 
     p = add("upgrade", "give a host another release of Slurm", """\
 As if its packages were upgraded: the daemon of Slurm on it ends, another one
@@ -359,6 +362,7 @@ def _status(args):
     if args.json:
         print(json.dumps({
             **record, "dir": lab.dir, "dead": dead, "states": states,
+            "faults": lab.faults(),
             "addresses": {h: slurmconf.address_of(h) for h in lab.hosts}}))
         return 1 if dead else 0
     tally = {}
@@ -379,6 +383,9 @@ def _status(args):
           f"MTU {record['mtu']}, multicast "
           f"{'on' if record['multicast'] else 'off'}, loss {drop}\n"
           f"directory    {lab.dir}")
+    for fault in lab.faults():
+        print(f"fault        {faults.text(fault)}, for "
+              f"{time.time() - fault['since']:.0f} s")
     if dead:
         print("dead hosts   " + " ".join(dead))
     return 1 if dead else 0
@@ -439,7 +446,7 @@ def main():
         return args.function(args)
     except LabError as e:
         print(f"stormlab: {e}", file=sys.stderr)
-        return 1
+        return getattr(e, "status", 1)
     except _Ended as e:
         ended = e.args[0]
     except BrokenPipeError:

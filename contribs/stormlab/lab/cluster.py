@@ -23,8 +23,8 @@ import time
 import typing
 
 from . import host as hosts
-from . import (cgroups, machine, net, release, sanitized, slurmconf,
-               upgrade)
+from . import (cgroups, fault_record, faults, machine, net, release,
+               sanitized, slurmconf, upgrade)
 from .release import top_dir
 from .sysdep import (LabError, boot_id, cpu_ticks, kill_process, parent_of,
                      pids_in_namespace, process_name, stands, start_time,
@@ -304,16 +304,21 @@ class Lab:
         """The first process of a host."""
         pids = self.record["pids"]
         if host not in pids:
-            known = "ctl, login, " + (
-                "n1" if self.record["nodes"] == 1
-                else f"n1 to n{self.record['nodes']}")
-            raise LabError(f"lab '{self.name}' has no host {host!r}; "
-                           f"it has {known}")
+            self.known(host)
         pid, started = pids[host]
         if start_time(pid) != started:
             raise LabError(f"host {host} of lab '{self.name}' is dead; "
                            "remove the lab with: stormlab down")
         return pid
+
+    def known(self, host):
+        """Raise LabError if the lab has no such host."""
+        if host not in self.hosts:
+            known = "ctl, login, " + (
+                "n1" if self.record["nodes"] == 1
+                else f"n1 to n{self.record['nodes']}")
+            raise LabError(f"lab '{self.name}' has no host {host!r}; "
+                           f"it has {known}")
 
     def busy(self):
         """Whether another stormlab process uses the lab, or starts it."""
@@ -443,6 +448,7 @@ class Lab:
             "pids": {}, "switch": plan.switch, "stage": plan.stage,
             "slurm": plan.slurm, "rootfs": plan.rootfs, "upgraded": {},
             "cpus": plan.cpus, "mtu": plan.mtu, "made": time.time(),
+            "networks": plan.networks,
             "cgroups": [], "machine": None, "shape": None, "drop": None,
             "multicast": True}
         self._save()
@@ -536,7 +542,7 @@ class Lab:
         if stuck:
             raise LabError(f"cannot kill {len(stuck)} hosts of lab "
                            f"'{self.name}'; look for processes in state D")
-        cgroups.remove(record.get("cgroups", []))
+        cgroups.remove({*record.get("cgroups", []), *fault_record.groups(self)})
         cgroups.remove_idle(record["pids"])
         machine.give_back(os.path.dirname(self.dir), record.get("machine"),
                           self._made_by_others)
@@ -707,8 +713,7 @@ class Lab:
         starts another, but nobody is there to mend what ended the first."""
         if not self.record["stage"]:
             return
-        port = int(dict((k.lower(), v) for k, v in slurmconf.read_storm_conf(
-            self.dir)).get("port", slurmconf.STORM_PORT))
+        port = self.agent_port()
         for node in nodes or self.nodes:
             what = f"{node}: no agent listens on port {port}"
             ran = time.monotonic()
@@ -731,6 +736,10 @@ class Lab:
                 # Read the log now: during the wait it has grown.
                 raise LabError(f"{e}:\n{self._tail(node)}\n"
                                + where_threads_wait(self.pid(node))) from None
+
+    def agent_port(self):
+        return int(dict((k.lower(), v) for k, v in slurmconf.read_storm_conf(
+            self.dir)).get("port", slurmconf.STORM_PORT))
 
     def wait_attached(self, node, timeout=LONG, since=None):
         """Wait until slurmd has started or adopted the node's agent. `since`
@@ -775,7 +784,8 @@ class Lab:
     def multicast(self, on):
         """Make the switch forward (True) or drop (False) multicast."""
         with self._locked():
-            net.set_multicast(self.pid(SWITCH), self.hosts, on)
+            net.set_multicast(self.pid(SWITCH), [
+                faults.ports(self, h)[0] for h in self.hosts], on)
             self.record["multicast"] = bool(on)
             self._save()
 
@@ -870,9 +880,31 @@ class Lab:
                 raise LabError(f"{host}: {daemon} still runs {LONG} s after "
                                "SIGKILL")
         if sig == signal.SIGSTOP:
-            wait_for(lambda: all(stands(p) for p, _ in found), LONG,
-                     f"{host}: {daemon} does not stop", 0.001)
+            self.wait_stopped(host, daemon, [p for p, _ in found])
         return [p for p, _ in found]
+
+    @staticmethod
+    def wait_stopped(host, daemon, pids):
+        wait_for(lambda: all(stands(p) for p in pids), LONG,
+                 f"{host}: {daemon} does not stop", 0.001)
+
+    def fault(self, kind, host, what=None, **options):
+        """Put a fault in force until it is healed: kill, stop, pause, cut,
+        cut-in, cut-out, delay, fill, hang, flood or age (see stormlab fault).
+        `what` is the program of stop, and the path of fill and hang; options
+        are ms, jitter, loss, duplicate and seed of delay, left of fill, rate
+        and seconds of flood, seconds of age."""
+        with self._locked():
+            faults.begin(self, kind, host, what, options)
+
+    def heal(self, *names):
+        """Undo the faults of these hosts, or all. Returns them, as faults()."""
+        with self._locked():
+            return faults.heal(self, names)
+
+    def faults(self):
+        """The faults in force: dicts with kind, host, what, since, ..."""
+        return faults.in_force(self)
 
     def end(self, host, daemon, timeout=LONG):
         """Stop a daemon with SIGTERM, if it runs."""

@@ -17,7 +17,7 @@ def enter(pid, argv):
     return ["nsenter", "-t", str(pid), "-n", "--"] + argv
 
 
-def _batch(argv, lines):
+def batch(argv, lines):
     done = subprocess.run(argv, input="".join(l + "\n" for l in lines),
                           text=True, capture_output=True, check=False)
     if done.returncode:
@@ -37,7 +37,7 @@ def plug_in(switch_pid, pids, mtu, networks=1):
                       f"peer name eth{k} mtu {mtu} netns {pid}",
                       f"link set {port} master br{k}",
                       f"link set {port} up"]
-    _batch(enter(switch_pid, ["ip", "-batch", "-"]), lines)
+    batch(enter(switch_pid, ["ip", "-batch", "-"]), lines)
 
 
 def disable_ipv6():
@@ -62,7 +62,7 @@ def configure_host(address, networks=1):
         lines += [f"link set eth{k} up", f"addr add {own}/16 brd + dev eth{k}"]
     lines += ["route add default via 10.83.0.1"
               if address != "10.83.0.1" else "route add default dev eth0"]
-    _batch(["ip", "-batch", "-"], lines)
+    batch(["ip", "-batch", "-"], lines)
 
 
 def valid_rate(rate):
@@ -81,7 +81,7 @@ def shape(switch_pid, pids, rate):
         return f"qdisc replace dev {device} root " \
                 + TBF.format(rate=rate)
 
-    _batch(enter(switch_pid, ["tc", "-batch", "-"]),
+    batch(enter(switch_pid, ["tc", "-batch", "-"]),
            [line(h) for h in pids])
     running = [subprocess.Popen(
                     enter(pid, ["tc"] + line("eth0").split()),
@@ -98,7 +98,7 @@ def set_multicast(switch_pid, hosts, on):
     floods multicast to every port that has mcast_flood. Broadcast (ARP) has
     a separate flag."""
     flag = "on" if on else "off"
-    _batch(enter(switch_pid, ["bridge", "-batch", "-"]),
+    batch(enter(switch_pid, ["bridge", "-batch", "-"]),
            [f"link set dev {h} mcast_flood {flag}" for h in hosts])
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """System calls and /proc files that the lab needs and Python 3.11 does not
 offer, and LabError, the exception whose text users see."""
+import contextlib
 import ctypes
 import errno
 import glob
@@ -48,6 +49,11 @@ def mount(source, target, fstype, flags=0, data=None):
     _check(_libc.mount(_bytes(source), _bytes(target), _bytes(fstype),
                        ctypes.c_ulong(flags), _bytes(data)),
            f"mount {fstype or source} on {target}")
+
+
+def detach(path):
+    """Unmount lazily, without a look at the file system."""
+    _check(_libc.umount2(_bytes(path), MNT_DETACH), f"umount {path}")
 
 
 def unshare(flags):
@@ -197,6 +203,18 @@ def kill_process(pid, started, sig=signal.SIGKILL):
     except ProcessLookupError:
         pass
     return fd
+
+
+def in_namespace(space, number):
+    """The pid, in this namespace, of the process that has pid `number` in the pid
+    namespace of process `space`; None: there is none."""
+    for pid in pids_in_namespace(space):
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{pid}/status") as f:
+                if any(line.startswith("NSpid:") and
+                       int(line.split()[-1]) == number for line in f):
+                    return pid
+    return None
 
 
 def wait_process(fd, timeout):
