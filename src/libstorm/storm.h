@@ -190,6 +190,9 @@ struct storm_settings {
 	uint32_t drop_ppm; /* for tests: datagrams dropped on receipt, per
 				   million */
 	uint64_t drop_seed;
+	uint64_t pulse; /* cluster domain: ns between two signs of life of a
+				   node; 0: none are given, or watched for.  All
+				   nodes and the owner have the same */
 };
 /* Set every field.  Old contents are overwritten; nothing needs to be freed. */
 void storm_settings_default(struct storm_settings *set);
@@ -243,6 +246,21 @@ struct storm_report {
 	uint8_t kind; /* < STORM_REPORT_TERMINATED */
 	uint32_t code;
 	struct storm_idset ids; /* valid during the call */
+};
+
+/* What the owner of a cluster domain finds by signs of life (settings.pulse). */
+enum storm_finding_kind {
+	STORM_FINDING_SILENT = 1, /* it gives none, and answers no question */
+	STORM_FINDING_HUNG,	  /* it gives them, and does nothing else */
+	STORM_FINDING_PATH, /* it answers the owner, and its parent in the tree
+			       does not hear it */
+	STORM_FINDING_BACK, /* the last finding is over */
+	STORM_FINDING_END   /* one past the last */
+};
+struct storm_finding {
+	uint32_t node;
+	enum storm_finding_kind what;
+	uint64_t silence; /* ns since it was heard last */
 };
 
 struct storm_domain_conf {
@@ -299,6 +317,12 @@ struct storm_domain_conf {
 	 * stays a member; on_fault reports dead nodes.
 	 */
 	void (*on_overdue)(void *arg, uint32_t node, bool back);
+	/* A member is suspect, or is so no longer: long before it is overdue,
+	 * and nothing else follows from it.  A node that is excluded meanwhile
+	 * does not come back by this, but by on_joined. */
+	void (*on_finding)(void *arg, const struct storm_finding *f);
+	int priority; /* of the thread for signs of life in SCHED_FIFO, if this
+				 process may have it; 0: an ordinary thread */
 	void *arg;
 };
 

@@ -12,6 +12,7 @@
  *	storm_agent.c	the program: starts and stops the parts
  *	agent_loop.c	the main loop
  *	agent_nm.c	the Node Manager's callbacks, and the network
+ *	agent_pulse.c	signs of life
  *	agent_flood.c	what a flood may cost
  *	agent_local.c	the local socket
  *	agent_stats.c	the counters as JSON
@@ -62,6 +63,7 @@ struct agent_gang;
 struct agent_libdir;
 struct agent_poll;
 struct agent_proc;
+struct agent_pulse;
 struct agent_session;
 
 /* A connected slurmd is a lifeline: without one the agent ends. */
@@ -169,8 +171,9 @@ struct agent {
 		struct agent_io io;
 		struct agent_conn *conns;
 	} local;
-	struct agent_gang *gang; /* NULL: no gang scheduling here */
-	struct agent_poll *poll; /* NULL: no AgentCPUs */
+	struct agent_pulse *pulse; /* NULL: signs of life have no thread */
+	struct agent_gang *gang;   /* NULL: no gang scheduling here */
+	struct agent_poll *poll;   /* NULL: no AgentCPUs */
 };
 
 /* True: this process was stopped, and the main loop has not read all old input

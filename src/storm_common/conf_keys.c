@@ -422,6 +422,7 @@ static const struct conf_key keys[] = {
 	     100 * STORM_MS, 600 * STORM_SEC),
 	TIME("OpTimeout", set.op_timeout, 100 * STORM_MS, 3600 * STORM_SEC),
 	TIME("Heartbeat", set.heartbeat, 10 * STORM_MS, 60 * STORM_SEC),
+	TIME("Pulse", set.pulse, 5 * STORM_MS, STORM_SEC, .zero = "for none"),
 	NUMBER("MaxSessions", set.sessions_max, 1, 65536),
 	NUMBER("MaxUserSessions", set.user_sessions_max, 1, 65536),
 	BYTES("MaxMemory", set.memory_max, 1 << 20, 1ULL << 40),

@@ -57,6 +57,7 @@ void storm_conf_default(struct storm_conf *out)
 {
 	memset(out, 0, sizeof(*out));
 	storm_settings_default(&out->set);
+	out->set.pulse = 25 * STORM_MS;
 	out->fallback = FALLBACK_WARN;
 	out->launch_nodes = 12; /* doc/performance.md, Steps without a file */
 	out->agent_linger = 30 * STORM_SEC;

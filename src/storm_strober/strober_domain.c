@@ -32,6 +32,8 @@
 #include "strober_domain.h"
 #include "strober_state.h"
 
+/* SCHED_FIFO, as the agents' (main/agent_pulse.c). */
+#define PULSE_PRIORITY 14
 /* A map is on its way, as a rule for milliseconds. */
 #define ASK_AFTER STORM_SEC
 #define CUT_AFTER (3 * STORM_SEC)
@@ -185,6 +187,24 @@ static void strober_domain_on_overdue(void *arg, uint32_t node, bool back)
 	dom.wake();
 }
 
+/* It is known long before the node is overdue. */
+static void strober_domain_on_finding(void *arg, const struct storm_finding *f)
+{
+	static const char *const said[STORM_FINDING_END] = {
+		[STORM_FINDING_SILENT] = "gives no sign of life",
+		[STORM_FINDING_HUNG] =
+			"gives signs of life, and its agent does nothing else",
+		[STORM_FINDING_PATH] =
+			"is heard here, and not by its neighbour in the tree",
+		[STORM_FINDING_BACK] = "is back",
+	};
+
+	(void) arg;
+	info("node %s %s (last heard %lu ms ago)",
+	     node_table_get(f->node)->name, said[f->what],
+	     (unsigned long) (f->silence / STORM_MS));
+}
+
 static void strober_domain_on_joined(void *arg, uint32_t node)
 {
 	(void) arg;
@@ -246,6 +266,8 @@ static storm_domain_t *strober_domain_create(const struct storm_node *nodes,
 		.on_fault = strober_domain_on_fault,
 		.on_joined = strober_domain_on_joined,
 		.on_overdue = strober_domain_on_overdue,
+		.on_finding = strober_domain_on_finding,
+		.priority = PULSE_PRIORITY,
 	};
 	storm_domain_t *d;
 	int err;

@@ -10,6 +10,7 @@
 
 #include "domain_private.h"
 #include "event.h"
+#include "pulse_thread.h"
 #include "runner.h"
 #include "src/libstorm/base/addr.h"
 #include "src/libstorm/base/clock.h"
@@ -24,9 +25,11 @@ struct domain_note { /* a callback to make without the lock */
 		NOTE_FAULT,
 		NOTE_JOINED,
 		NOTE_OVERDUE,
-		NOTE_BACK
+		NOTE_BACK,
+		NOTE_FINDING
 	} kind;
-	struct storm_fault fault; /* of the last three: only the node */
+	struct storm_fault fault; /* of JOINED, OVERDUE, BACK: only the node */
+	struct storm_finding finding;
 	struct storm_report report;
 };
 
@@ -42,6 +45,10 @@ struct storm_domain {
 	uint32_t terminated; /* the last announced generation */
 	bool lost;	     /* a node was lost */
 	struct domain_note *notes, **notes_tail;
+	/* The thread of signs of life, and the notes that it delivers itself.
+	 * NULL: the runner does that. */
+	struct storm_pulse_thread *pulse;
+	struct domain_note *findings, **findings_tail;
 	uint64_t created;
 };
 
@@ -82,15 +89,20 @@ static void domain_on_compare_done(void *arg, void *token,
 	pthread_cond_broadcast(&d->sh->cond);
 }
 
-static struct domain_note *domain_note_add(storm_domain_t *d)
+static struct domain_note *domain_note_append(struct domain_note ***tail)
 {
 	struct domain_note *n = calloc(1, sizeof(*n));
 
 	if (n) {
-		*d->notes_tail = n;
-		d->notes_tail = &n->next;
+		**tail = n;
+		*tail = &n->next;
 	}
 	return n;
+}
+
+static struct domain_note *domain_note_add(storm_domain_t *d)
+{
+	return domain_note_append(&d->notes_tail);
 }
 
 static void domain_on_report(void *arg, const struct storm_report *r)
@@ -149,6 +161,21 @@ static void domain_on_overdue(void *arg, uint32_t node, bool back)
 	}
 }
 
+static void domain_on_finding(void *arg, const struct storm_finding *f)
+{
+	storm_domain_t *d = arg;
+	struct domain_note *n =
+		d->conf.on_finding ?
+			domain_note_append(d->pulse ? &d->findings_tail :
+						      &d->notes_tail) :
+			NULL;
+
+	if (n) {
+		n->kind = NOTE_FINDING;
+		n->finding = *f;
+	}
+}
+
 static const struct storm_owner_ops domain_owner_ops = {
 	.opened = domain_on_opened,
 	.xfer_done = domain_on_xfer_done,
@@ -157,6 +184,7 @@ static const struct storm_owner_ops domain_owner_ops = {
 	.fault = domain_on_fault,
 	.joined = domain_on_joined,
 	.overdue = domain_on_overdue,
+	.finding = domain_on_finding,
 };
 
 static void domain_datagrams(void *arg, struct storm_rx *rx, size_t n)
@@ -195,6 +223,8 @@ static void domain_call_notes(storm_domain_t *d, struct domain_note *n)
 			d->conf.on_fault(d->conf.arg, &n->fault);
 		else if (n->kind == NOTE_JOINED)
 			d->conf.on_joined(d->conf.arg, n->fault.node);
+		else if (n->kind == NOTE_FINDING)
+			d->conf.on_finding(d->conf.arg, &n->finding);
 		else if (n->kind == NOTE_OVERDUE || n->kind == NOTE_BACK)
 			d->conf.on_overdue(d->conf.arg, n->fault.node,
 					   n->kind == NOTE_BACK);
@@ -226,6 +256,40 @@ static void domain_notify(void *arg)
 static const struct storm_runner_ops domain_runner_ops = {
 	.tick = domain_tick,
 	.tell = domain_notify,
+};
+
+/* ---------------------------------------------------------- signs of life --- */
+
+static bool domain_pulse_take(void *arg, const uint8_t *buf, size_t len,
+			      uint64_t now)
+{
+	return storm_owner_pulse(((storm_domain_t *) arg)->owner, buf, len,
+				 now);
+}
+
+static uint64_t domain_pulse_tick(void *arg, uint64_t now)
+{
+	return storm_owner_pulse_tick(((storm_domain_t *) arg)->owner, now);
+}
+
+/* The runner may be late when the host is busy: findings do not wait for it. */
+static void domain_pulse_tell(void *arg)
+{
+	storm_domain_t *d = arg;
+	struct domain_note *n;
+
+	pthread_mutex_lock(&d->sh->lock);
+	n = d->findings;
+	d->findings = NULL;
+	d->findings_tail = &d->findings;
+	pthread_mutex_unlock(&d->sh->lock);
+	domain_call_notes(d, n);
+}
+
+static const struct storm_pulse_thread_ops domain_pulse_ops = {
+	.take = domain_pulse_take,
+	.tick = domain_pulse_tick,
+	.tell = domain_pulse_tell,
 };
 
 /* ------------------------------------------------------------------ domain --- */
@@ -298,6 +362,7 @@ storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 	if (!d->sh)
 		goto no_shared;
 	d->notes_tail = &d->notes;
+	d->findings_tail = &d->findings;
 	d->conf = *conf;
 	d->driver = d->sh->driver;
 	d->created = storm_shared_now(d->sh);
@@ -339,6 +404,27 @@ no_shared:
 	return NULL;
 }
 
+/* Locked.  Without the thread, or without its priority, a loss is known later. */
+static void domain_pulse_begin(storm_domain_t *d, uint64_t session)
+{
+	int refused;
+
+	if (!d->conf.cluster || !d->conf.set.pulse || !d->driver->pulse)
+		return;
+	d->pulse = storm_pulse_thread_start(d->driver, d->net, &d->sh->lock,
+					    &domain_pulse_ops, d,
+					    d->conf.priority, &refused);
+	if (!d->pulse)
+		return;
+	d->driver->pulse->steer(d->net, session);
+	storm_owner_pulse_elsewhere(d->owner);
+	if (refused)
+		storm_log(
+			STORM_LOG_INFO,
+			"no real-time priority for signs of life (%s): on a busy host a lost node is known later",
+			strerror(refused));
+}
+
 int storm_domain_open(storm_domain_t *d)
 {
 	uint64_t session;
@@ -354,6 +440,8 @@ int storm_domain_open(storm_domain_t *d)
 		d->driver->admit(d->net, &session, 1, true);
 	if (!err && storm_runner_start(&d->runner, "storm_domain"))
 		err = STORM_ESYS;
+	if (!err)
+		domain_pulse_begin(d, session);
 	pthread_mutex_unlock(&d->sh->lock);
 	return err;
 }
@@ -391,6 +479,8 @@ void storm_domain_destroy(storm_domain_t *d)
 {
 	if (!d)
 		return;
+	storm_pulse_thread_stop(d->pulse);
+	domain_pulse_tell(d);
 	storm_runner_stop(&d->runner);
 	pthread_mutex_lock(&d->sh->lock);
 	storm_owner_close(d->owner, storm_shared_now(d->sh));

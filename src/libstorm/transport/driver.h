@@ -60,6 +60,24 @@ struct storm_strobe_ops {
 	void (*mute)(struct storm_net *net);
 };
 
+/*
+ * A socket for PULSE alone, which a thread of its own may read while another one
+ * calls poll().
+ */
+struct storm_pulse_ops {
+	/* Open the socket.  Returns a descriptor that is readable when pulses
+	 * wait.  -1: it failed, which was logged, and all come to poll(). */
+	int (*open)(struct storm_net *net);
+	/* From now on the pulses of this session come to it; 0: none. */
+	void (*steer)(struct storm_net *net, uint64_t session);
+	/* In the pulses' thread: receive one, without blocking.  Returns its
+	 * length; -1: there is none. */
+	ssize_t (*receive)(struct storm_net *net, void *buf, size_t size);
+	/* In the pulses' thread: send one. */
+	void (*send)(struct storm_net *net, const struct storm_addr *to,
+		     const void *buf, size_t len);
+};
+
 struct storm_driver {
 	const char *name;
 	/* peer: see storm_udp_create().  The settings and the handler are
@@ -90,6 +108,8 @@ struct storm_driver {
 	void (*poll)(struct storm_net *net);
 	/* NULL: strobes have no socket of their own. */
 	const struct storm_strobe_ops *strobe;
+	/* NULL: pulses have no socket of their own. */
+	const struct storm_pulse_ops *pulse;
 	/* on: have the kernel discard all datagrams but those of these n
 	 * sessions; else none.  It is for a flood, as a call takes longer than
 	 * a datagram.  NULL: the network cannot. */

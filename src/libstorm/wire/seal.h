@@ -17,7 +17,12 @@
 
 /* DATA have sequences of their own.  So they do not push control messages out
  * of the window by which a replay of these is found. */
-enum storm_lane { STORM_LANE_CONTROL, STORM_LANE_DATA, STORM_LANES };
+enum storm_lane {
+	STORM_LANE_CONTROL,
+	STORM_LANE_DATA,
+	STORM_LANES,		       /* those of a link */
+	STORM_LANE_PULSE = STORM_LANES /* another thread's: pulse.h */
+};
 
 struct storm_seal; /* one sender's lane, ready to seal and unseal */
 

@@ -39,7 +39,8 @@ enum storm_msg {
 	STORM_MSG_REQUEST = 7,	  /* node -> owner: run this operation */
 	STORM_MSG_RESULT = 8,	  /* owner -> node: how it ended */
 	STORM_MSG_STROBE = 9,	  /* owner -> all: op is its number */
-	STORM_MSG_MAX = 10
+	STORM_MSG_PULSE = 10,	  /* signs of life, and questions: pulse.h */
+	STORM_MSG_MAX = 11
 };
 
 #define STORM_HDR_RELAY \

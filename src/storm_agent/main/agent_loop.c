@@ -21,6 +21,7 @@
 #include "agent_loop.h"
 #include "agent_neighbours.h"
 #include "agent_place.h"
+#include "agent_pulse.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/protocol/nm/nm.h"
 #include "src/libstorm/transport/driver.h"
@@ -156,6 +157,7 @@ void agent_loop_run(struct agent *a)
 		if (agent_is_back(a))
 			agent_loop_read_old(a, now);
 		agent_gang_exchange(a);
+		agent_pulse_exchange(a);
 		next = agent_loop_tick(a, now);
 		returns = a->away.returns;
 		now = storm_now();

@@ -17,6 +17,7 @@
 #include "agent_flood.h"
 #include "agent_local.h"
 #include "agent_nm.h"
+#include "agent_pulse.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/step_name.h"
@@ -56,8 +57,10 @@ static void agent_nm_session_open(void *host, uint64_t session,
 	      session, info->uid,
 	      storm_step_name(&step, info->job_id, info->step_id), info->self,
 	      info->count);
-	if (s->cluster)
+	if (s->cluster) {
 		agent_gang_session_open(s);
+		agent_pulse_session(a, s->id);
+	}
 }
 
 static void agent_nm_session_close(void *host, void *ctx)
@@ -68,6 +71,8 @@ static void agent_nm_session_close(void *host, void *ctx)
 	if (!s)
 		return;
 	debug("session %016" PRIx64 " is closed", s->id);
+	if (s->cluster)
+		agent_pulse_session(s->a, 0);
 	agent_gang_session_close(s);
 	agent_launch_session_close(s);
 	agent_local_session_close(s);

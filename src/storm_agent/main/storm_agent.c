@@ -28,6 +28,7 @@
 #include "agent_loop.h"
 #include "agent_nm.h"
 #include "agent_place.h"
+#include "agent_pulse.h"
 #include "src/libstorm/transport/udp/udp_port.h"
 #include "src/libstorm/wire/credential.h"
 #include "src/storm_agent/agent.h"
@@ -98,6 +99,7 @@ static int storm_agent_start(struct agent *a)
 		error("cannot start a thread: %s", strerror(rc));
 		return -1;
 	}
+	agent_pulse_start(a);
 	agent_launch_look(a);
 	agent_libdir_load(a);
 	if (agent_gang_start(a))
@@ -109,6 +111,7 @@ static int storm_agent_start(struct agent *a)
 static void storm_agent_stop(struct agent *a)
 {
 	agent_auth_stop(a);
+	agent_pulse_stop(a);
 	agent_nm_stop(a);
 	agent_gang_stop(a);
 	agent_worker_stop(&a->controller, a);

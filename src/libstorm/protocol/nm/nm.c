@@ -353,6 +353,8 @@ void storm_nm_datagrams(struct storm_nm *nm, struct storm_rx *rx, size_t n,
 		}
 		if (h.type == STORM_MSG_DATA)
 			nm_data_take(s, &h, &rx[i], now);
+		else if (h.type == STORM_MSG_PULSE)
+			nm_pulse_take(s, &rx[i], now);
 		else
 			nm_control_take(s, &h, &rx[i], now);
 	}
@@ -472,6 +474,7 @@ static uint64_t nm_session_tick(struct nm_session *s, uint64_t now)
 	next = storm_min(next, nm_request_tick(s, now));
 	next = storm_min(next, nm_report_tick(s, now));
 	next = storm_min(next, nm_status_tick(s, now));
+	next = storm_min(next, nm_pulse_tick(s, now));
 	return s->nm->stands ? storm_min(next, now + s->open->heartbeat) : next;
 }
 

@@ -17,8 +17,9 @@
 #include "src/libstorm/transport/transport.h"
 
 struct storm_nm;
-struct storm_gate; /* strobe.h */
-struct storm_open; /* open.h */
+struct storm_gate;	 /* strobe.h */
+struct storm_pulse_gate; /* pulser.h */
+struct storm_open;	 /* open.h */
 struct storm_open_info;
 
 struct storm_nm_ops {
@@ -255,6 +256,13 @@ bool storm_nm_gate(struct storm_nm *nm, uint64_t session,
  * The last one has this number, and came at `at` (monotonic ns). */
 void storm_nm_strobed(struct storm_nm *nm, uint64_t session, uint64_t count,
 		      uint64_t number, uint64_t at);
+
+/* Signs of life (pulser.h) are another thread's from now on, until the end. */
+void storm_nm_pulse_elsewhere(struct storm_nm *nm);
+/* Set *out to what that thread must know of the session.  False: it must give
+ * no signs. */
+bool storm_nm_pulse_gate(struct storm_nm *nm, uint64_t session,
+			 struct storm_pulse_gate *out);
 
 /* Write at most max of the sessions' numbers, as datagrams have them.  Returns
  * how many sessions there are. */

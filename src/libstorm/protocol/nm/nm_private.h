@@ -7,7 +7,7 @@
  * nm_report.c carries reports up, nm_request.c asks the owner for operations.
  * nm_known.c knows nodes that could not be reached shortly before.
  * nm_excluded.c has the excluded nodes of an epoch, where they come in parts.
- * nm_cluster.c keeps what a cluster domain has from one owner to the next,
+ * nm_pulse.c gives signs of life, nm_cluster.c keeps what a cluster domain has from one owner to the next,
  * nm_return.c brings a node back that has died.  Calls go from nm.c down to
  * nm_session.c: no part calls nm.c.
  *
@@ -215,6 +215,8 @@ struct nm_requests {
 	uint64_t last_id, due_at, rto;
 };
 
+struct storm_pulser;
+
 struct nm_session {
 	struct nm_session *next;
 	struct storm_nm *nm;
@@ -244,6 +246,7 @@ struct nm_session {
 	struct nm_answer status;
 	struct nm_report report;
 	struct nm_requests request;
+	struct storm_pulser *pulser; /* NULL: another thread's, or none */
 };
 
 /* A node that could not be reached, see nm_known.c. */
@@ -268,7 +271,8 @@ struct storm_nm {
 	struct storm_transport *t;
 	struct storm_nm_ops ops;
 	void *host;
-	bool stands; /* together with its owners */
+	bool stands;	      /* together with its owners */
+	bool pulse_elsewhere; /* signs of life are another thread's */
 	struct storm_budget budget;
 	struct nm_session *sessions;
 	struct nm_pending *pending;
@@ -371,6 +375,15 @@ bool nm_memory_settle(struct nm_session *s);
 bool nm_memory_fits(const struct nm_session *s, uint64_t bytes);
 /* Close the session if it takes more than it may. */
 void nm_memory_check(struct nm_session *s, uint64_t now);
+
+/* nm_pulse.c */
+/* Take a PULSE of this session. */
+void nm_pulse_take(struct nm_session *s, const struct storm_rx *rx,
+		   uint64_t now);
+/* Give signs of life, and watch those of children, unless another thread does.
+ * Returns when to call again. */
+uint64_t nm_pulse_tick(struct nm_session *s, uint64_t now);
+void nm_pulse_end(struct nm_session *s);
 
 /* nm_status.c */
 /* Send JOIN to the owner itself; a member's is just a sign of life that asks

@@ -227,6 +227,8 @@ static uint64_t owner_tick_open(struct storm_owner *o, uint64_t now)
 		return STORM_NEVER;
 	}
 	next = storm_min(cut, owner_overdue(o, now));
+	if (!o->pulse.elsewhere)
+		next = storm_min(next, owner_pulse_tick(o, now));
 	next = storm_min(next, owner_announce_again(o, now));
 	if (now < o->members.lost_at) /* more may be lost meanwhile */
 		next = storm_min(next, o->members.lost_at);
@@ -476,6 +478,7 @@ void storm_owner_destroy(struct storm_owner *o)
 	storm_idset_clear(&o->returning.answered);
 	storm_idset_clear(&o->members.overdue);
 	owner_round_end(o);
+	owner_pulse_end(o);
 	free(o->operations.heir);
 	free(o->faults.f);
 	storm_tree_free(&o->tree);

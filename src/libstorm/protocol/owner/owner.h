@@ -27,6 +27,8 @@ struct storm_owner_ops {
 	/* A member is overdue (see detector.h), or back from that.  May be
 	 * NULL. */
 	void (*overdue)(void *arg, uint32_t node, bool back);
+	/* Cluster domain with signs of life: see storm.h.  May be NULL. */
+	void (*finding)(void *arg, const struct storm_finding *f);
 };
 
 /* Where the bytes of a transfer are. */
@@ -114,6 +116,13 @@ void storm_owner_datagrams(struct storm_owner *o, struct storm_rx *rx, size_t n,
 void storm_owner_stream_failed(struct storm_owner *o, uint64_t session,
 			       uint32_t node, enum storm_err why, int sys,
 			       uint64_t now);
+/* Another thread takes PULSE, with the same lock, from now on.  Its calls: a
+ * datagram has come (false: it is refused), and run timers, which returns the
+ * latest time of the next call. */
+void storm_owner_pulse_elsewhere(struct storm_owner *o);
+bool storm_owner_pulse(struct storm_owner *o, const uint8_t *buf, size_t len,
+		       uint64_t now);
+uint64_t storm_owner_pulse_tick(struct storm_owner *o, uint64_t now);
 /* Run timers and send bulk data.  Returns the latest time of the next call. */
 uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now);
 

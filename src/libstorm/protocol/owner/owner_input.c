@@ -123,6 +123,10 @@ static void owner_input_datagram(struct storm_owner *o, struct storm_rx *rx,
 		o->link_stats.bad_session++;
 		return;
 	}
+	if (h.type == STORM_MSG_PULSE) {
+		owner_pulse_take(o, &h, rx->buf, rx->len, now);
+		return;
+	}
 	if (owner_newborn(o, &h, rx, now)) {
 		if (o->link.epoch != epoch) /* operations may wait for it */
 			owner_advance(o, now);

@@ -12,8 +12,10 @@
 #include "src/libstorm/base/faults.h"
 #include "src/libstorm/protocol/child.h"
 #include "src/libstorm/protocol/link.h"
+#include "src/libstorm/protocol/watch.h"
 #include "src/libstorm/wire/cast.h"
 #include "src/libstorm/wire/open.h"
+#include "src/libstorm/wire/pulse.h"
 #include "src/libstorm/wire/request.h"
 
 #define ADOPTED_MAX 64 /* nodes, see struct owner_round */
@@ -186,6 +188,15 @@ struct owner_members {
 	struct storm_idset overdue; /* as reported: owner_overdue.c */
 };
 
+/* Whose signs of life are watched: owner_pulse.c. */
+struct owner_pulse {
+	struct storm_pulse_tx tx; /* closed: there are no signs */
+	struct owner_watched *watched;
+	uint32_t count, room;
+	uint64_t ticked; /* 0: never */
+	bool elsewhere;	 /* in another thread */
+};
+
 /* Nodes that have restarted: owner_member.c. */
 struct owner_returning {
 	struct storm_idset nodes;    /* they ask for an OPEN */
@@ -222,6 +233,7 @@ struct storm_owner {
 	struct owner_request *requests;
 	struct owner_members members;
 	struct owner_returning returning;
+	struct owner_pulse pulse;
 	struct storm_timeline tl;
 	struct storm_stats stats;
 };
@@ -387,6 +399,15 @@ void owner_admit(struct storm_owner *o, uint64_t now);
 uint64_t owner_overdue(struct storm_owner *o, uint64_t now);
 /* Has the epoch lasted so long that silent nodes are known to be overdue?  */
 bool owner_overdue_settled(const struct storm_owner *o, uint64_t now);
+
+/* owner_pulse.c */
+/* Take a PULSE of this session. */
+void owner_pulse_take(struct storm_owner *o, const struct storm_header *h,
+		      const uint8_t *buf, size_t len, uint64_t now);
+/* Ask who is quiet, and tell who does not answer.  Returns when to call
+ * again. */
+uint64_t owner_pulse_tick(struct storm_owner *o, uint64_t now);
+void owner_pulse_end(struct storm_owner *o);
 
 /* owner_request.c */
 /* A node asks for an operation; id: its own number of it.  True: it was

@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "udp_filter.h"
-#include "src/libstorm/wire/wire.h"
+#include "src/libstorm/wire/pulse.h"
 
 /* Offsets in the header of a datagram. */
 #define AT_TYPE 0 /* version and type */
@@ -92,6 +92,23 @@ void storm_udp_filter_strobe(struct udp_filter *f, enum udp_filter_view view,
 	filter_must_be(f, IP_PLAIN);
 	for (uint32_t i = 0; i < m->sources; i++)
 		filter_source(f, &m->source[i], value);
+	filter_close_part(f, from);
+}
+
+void storm_udp_filter_pulse(struct udp_filter *f, enum udp_filter_view view,
+			    uint64_t session, uint32_t value)
+{
+	uint32_t from = f->n, at = view;
+
+	filter_add(f, BPF_LD | BPF_W | BPF_LEN, 0, 0, 0);
+	filter_must_be(f, at + STORM_PULSE_LEN);
+	filter_load(f, 2, at + AT_TYPE);
+	filter_must_be(f, STORM_WIRE_VERSION << 8 | STORM_MSG_PULSE);
+	filter_load(f, 4, at + AT_SESSION);
+	filter_must_be(f, (uint32_t) (session >> 32));
+	filter_load(f, 4, at + AT_SESSION + 4);
+	filter_must_be(f, (uint32_t) session);
+	filter_add(f, BPF_RET | BPF_K, 0, 0, value);
 	filter_close_part(f, from);
 }
 

@@ -36,6 +36,9 @@ enum udp_filter_view {
 void storm_udp_filter_strobe(struct udp_filter *f, enum udp_filter_view view,
 			     const struct storm_strobe_match *m,
 			     uint32_t value);
+/* Return `value` for a sign of life of this session, or a question. */
+void storm_udp_filter_pulse(struct udp_filter *f, enum udp_filter_view view,
+			    uint64_t session, uint32_t value);
 /* Return 0 for a datagram of another version, or of none of these n sessions.
  * With more than UDP_FILTER_SESSIONS nothing is appended. */
 void storm_udp_filter_sessions(struct udp_filter *f, enum udp_filter_view view,

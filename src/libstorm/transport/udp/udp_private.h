@@ -4,6 +4,8 @@
  *   udp.c           addresses, sockets, and their set-up
  *   udp_datagram.c  sending and receiving datagrams
  *   udp_filter.c    programs by which the kernel tells datagrams apart
+ *   udp_choice.c    which of the sockets of one port gets a unicast
+ *   udp_pulse.c     the socket of signs of life
  *   udp_strobe.c    the socket of strobes, and which datagrams come to which
  *   udp_alive.c     whether an agent that is silent still runs
  *   udp_stream_out.c  OPENs over TCP that are sent
@@ -154,6 +156,14 @@ struct udp_stream_out {
 TAILQ_HEAD(udp_streams_in, udp_stream_in);
 TAILQ_HEAD(udp_streams_out, udp_stream_out);
 
+/* See udp_choice.c. */
+struct udp_choice {
+	uint32_t bound; /* sockets beside the one for control */
+	uint32_t strobe_number, pulse_number;
+	const struct storm_strobe_match *strobe; /* NULL: no strobes */
+	uint64_t pulse; /* the session of the signs of life; 0: none */
+};
+
 struct storm_udp {
 	struct storm_transport transport; /* first */
 	struct storm_settings set;
@@ -174,6 +184,8 @@ struct storm_udp {
 
 	struct udp_rx *rx; /* receive buffers */
 	struct storm_drop drop;
+	struct udp_choice choice;
+	struct udp_pulse *pulse;   /* NULL: signs of life have no socket */
 	struct udp_strobe *strobe; /* NULL: strobes have no socket */
 	uint64_t *session; /* of these alone datagrams pass; NULL: of all */
 	size_t sessions;
@@ -244,6 +256,21 @@ int storm_udp_send(struct storm_transport *t, enum storm_class c,
 void storm_udp_writable(struct storm_udp *u, struct udp_tx *tx);
 void storm_udp_tx_fini(struct udp_tx *tx);
 void storm_udp_receive(struct storm_udp *u, int fd, bool group);
+
+/* udp_choice.c */
+/* Bind the socket to the port, beside the others there.  *number is for the
+ * choice.  0, or -1 and errno. */
+int storm_udp_choice_bind(struct storm_udp *u, int fd, uint32_t *number);
+/* Have the kernel choose by u->choice.  0, or -1 and errno. */
+int storm_udp_choice_set(struct storm_udp *u);
+
+/* udp_pulse.c */
+extern const struct storm_pulse_ops storm_udp_pulse_ops;
+void storm_udp_pulse_close(struct storm_udp *u);
+/* Add the counters of its socket to those of the other sockets. */
+void storm_udp_pulse_count(const struct storm_udp *u,
+			   struct storm_udp_stats *out);
+void storm_udp_pulse_drop(struct storm_udp *u, uint32_t ppm);
 
 /* udp_strobe.c */
 extern const struct storm_strobe_ops storm_udp_strobe_ops;

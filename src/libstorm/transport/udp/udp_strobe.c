@@ -6,8 +6,8 @@
  * port.  So a thread of its own reads this socket, and the kernel lets through
  * only what looks like a strobe of the cluster domain's owner and comes from
  * where its strobes have come from (udp_filter.c).  The kernel's choice among
- * the sockets of one port (SO_ATTACH_REUSEPORT_CBPF) finds them among unicast
- * datagrams.  Multicasts come to all sockets that have joined.  There, two
+ * the sockets of one port (udp_choice.c) finds them among unicast datagrams.
+   Multicasts come to all sockets that have joined.  There, two
  * filters are each other's opposite.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -26,9 +26,6 @@
 #include "udp_private.h"
 
 #define PASS UINT32_MAX /* a filter's value: the whole datagram */
-/* The choice's values: in the order in which the sockets were bound. */
-#define CHOICE_CONTROL 0
-#define CHOICE_STROBE 1
 
 struct udp_strobe {
 	int fd;
@@ -82,13 +79,8 @@ static int udp_strobe_filter_own(struct storm_udp *u, bool on)
 /* Which of the two gets a unicast. */
 static int udp_strobe_filter_choice(struct storm_udp *u, bool on)
 {
-	struct udp_filter f = { .n = 0 };
-
-	if (on)
-		storm_udp_filter_strobe(&f, UDP_FILTER_CHOICE,
-					&u->strobe->match, CHOICE_STROBE);
-	storm_udp_filter_end(&f, CHOICE_CONTROL);
-	return udp_strobe_attach(u->strobe->fd, SO_ATTACH_REUSEPORT_CBPF, &f);
+	u->choice.strobe = on ? &u->strobe->match : NULL;
+	return storm_udp_choice_set(u);
 }
 
 /* What comes to a socket of poll()'s.  strobes: without those of the thread. */
@@ -210,19 +202,6 @@ static void udp_strobe_steer(struct storm_net *net,
 
 /* --------------------------------------------------------------------- open */
 
-/* Sockets of one user may share a port.  So no other user's gets between. */
-static int udp_strobe_bind(struct storm_udp *u, int fd)
-{
-	const struct in_addr any = { .s_addr = htonl(INADDR_ANY) };
-
-	storm_udp_option(u->tx[STORM_CONTROL].src.fd, SOL_SOCKET, SO_REUSEPORT,
-			 1);
-	return storm_udp_option(fd, SOL_SOCKET, SO_REUSEPORT, 1) ||
-			       storm_udp_bind(fd, any, u->port) ?
-		       -1 :
-		       0;
-}
-
 static int udp_strobe_open(struct storm_net *net)
 {
 	struct storm_udp *u = udp_strobe_udp(net);
@@ -240,7 +219,8 @@ static int udp_strobe_open(struct storm_net *net)
 	    !storm_udp_option(s->fd, SOL_UDP, UDP_GRO, 1) &&
 	    !storm_udp_option(s->fd, IPPROTO_IP, IP_PKTINFO, 1) &&
 	    !storm_udp_option(s->fd, SOL_SOCKET, SO_TIMESTAMPNS, 1) &&
-	    !storm_udp_control(u, s->fd) && !udp_strobe_bind(u, s->fd) &&
+	    !storm_udp_control(u, s->fd) &&
+	    !storm_udp_choice_bind(u, s->fd, &u->choice.strobe_number) &&
 	    !udp_strobe_filter_choice(u, false))
 		return s->fd;
 	err = errno;
@@ -259,6 +239,7 @@ void storm_udp_strobe_close(struct storm_udp *u)
 {
 	if (!u->strobe)
 		return;
+	u->choice.strobe = NULL;
 	if (u->strobe->fd >= 0)
 		close(u->strobe->fd);
 	free(u->strobe);

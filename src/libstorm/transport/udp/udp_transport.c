@@ -191,6 +191,7 @@ void storm_udp_destroy(struct storm_udp *u)
 		return;
 	storm_udp_streams_fini(u);
 	storm_udp_strobe_close(u);
+	storm_udp_pulse_close(u);
 	udp_close_fd(u->listener.fd);
 	for (i = 0; i < u->groups; i++)
 		udp_close_fd(u->group[i].fd);
@@ -230,6 +231,7 @@ void storm_udp_drop(struct storm_udp *u, uint32_t ppm, uint64_t seed)
 	u->drop.ppm = ppm;
 	u->drop.state = seed;
 	storm_udp_strobe_drop(u, ppm, ~seed);
+	storm_udp_pulse_drop(u, ppm);
 }
 
 /* Read the pending error of a socket; otherwise epoll reports it forever. */
@@ -324,6 +326,7 @@ void storm_udp_stats(const struct storm_udp *u, struct storm_udp_stats *out)
 	for (i = 0; i < u->groups; i++)
 		out->socket_overflows += udp_socket_overflows(u->group[i].fd);
 	storm_udp_strobe_count(u, out);
+	storm_udp_pulse_count(u, out);
 }
 
 void storm_udp_counters(const struct storm_udp *u, char *buf, size_t size)
@@ -411,5 +414,6 @@ const struct storm_driver storm_driver_udp = {
 	.fd = udp_driver_fd,
 	.poll = udp_driver_poll,
 	.strobe = &storm_udp_strobe_ops,
+	.pulse = &storm_udp_pulse_ops,
 	.admit = storm_udp_admit,
 };
