@@ -19,10 +19,11 @@ int places_init(struct places *p, const struct storm_idset *cpus, uint32_t gpus)
 		.cpus = calloc((size_t) count + 1, sizeof(*p->cpus)),
 		.taken = calloc((size_t) count + 1, sizeof(*p->taken)),
 		.load = calloc((size_t) count + 1, sizeof(*p->load)),
+		.order = calloc((size_t) count + 1, sizeof(*p->order)),
 		.gpus = gpus,
 		.gpu_taken = calloc((size_t) gpus + 1, sizeof(*p->gpu_taken)),
 	};
-	if (!p->cpus || !p->taken || !p->load || !p->gpu_taken) {
+	if (!p->cpus || !p->taken || !p->load || !p->order || !p->gpu_taken) {
 		places_fini(p);
 		return STORM_ENOMEM;
 	}
@@ -38,6 +39,7 @@ void places_fini(struct places *p)
 	free(p->cpus);
 	free(p->taken);
 	free(p->load);
+	free(p->order);
 	free(p->gpu_taken);
 	*p = (struct places) { .count = 0 };
 }
@@ -54,14 +56,31 @@ static bool place_is_in(const struct place_cpu *a, const struct place_cpu *b,
 				      a->socket == b->socket);
 }
 
-/* How many CPUs of this one's core have tasks? */
-static uint32_t place_core_load(const struct places *p, uint32_t of)
+static int place_by_core(const void *a, const void *b)
 {
-	uint32_t n = 0;
+	const uint64_t *x = a, *y = b;
 
+	return (*x > *y) - (*x < *y);
+}
+
+/* How many CPUs of its core have tasks, for each CPU: by their cores' numbers in a row, as
+ * there can be hundreds of CPUs, and as many tasks. */
+static void place_loads(struct places *p)
+{
 	for (uint32_t k = 0; k < p->count; k++)
-		n += p->taken[k] && p->cpus[k].core == p->cpus[of].core;
-	return n;
+		p->order[k] = (uint64_t) p->cpus[k].core << 32 | k;
+	qsort(p->order, p->count, sizeof(*p->order), place_by_core);
+	for (uint32_t first = 0, next; first < p->count; first = next) {
+		uint32_t load = 0;
+
+		for (next = first;
+		     next < p->count &&
+		     p->order[next] >> 32 == p->order[first] >> 32;
+		     next++)
+			load += p->taken[(uint32_t) p->order[next]];
+		for (uint32_t k = first; k < next; k++)
+			p->load[(uint32_t) p->order[k]] = load;
+	}
 }
 
 /* CPUs that no task has, in the part of the node in which this one is; idle: of those,
@@ -77,6 +96,16 @@ static uint32_t place_room(const struct places *p, uint32_t of,
 	return n;
 }
 
+/* Is one of the CPUs before it in the same part?  Most often it is the last one. */
+static bool place_had(const struct places *p, uint32_t of,
+		      enum place_level level)
+{
+	for (uint32_t k = of; k--;)
+		if (place_is_in(&p->cpus[k], &p->cpus[of], level))
+			return true;
+	return false;
+}
+
 /* A CPU of that part with room for so many which has the least room, so that large ones
  * stay for large tasks.  UINT32_MAX: none has. */
 static uint32_t place_best(const struct places *p, uint32_t count,
@@ -85,7 +114,9 @@ static uint32_t place_best(const struct places *p, uint32_t count,
 	uint32_t best = UINT32_MAX, least = UINT32_MAX;
 
 	for (uint32_t k = 0; k < p->count; k++) {
-		uint32_t room = place_room(p, k, level, idle);
+		uint32_t room = place_had(p, k, level) ?
+					0 :
+					place_room(p, k, level, idle);
 
 		if (room >= count && room < least) {
 			best = k;
@@ -99,8 +130,7 @@ static uint32_t place_best(const struct places *p, uint32_t count,
 static uint32_t place_part_for(struct places *p, uint32_t count,
 			       enum place_level *level)
 {
-	for (uint32_t k = 0; k < p->count; k++)
-		p->load[k] = place_core_load(p, k);
+	place_loads(p);
 	for (*level = LEVEL_LDOM;; ++*level) {
 		uint32_t best = place_best(p, count, *level, true);
 
@@ -117,18 +147,12 @@ static uint32_t place_next(const struct places *p, uint32_t part,
 {
 	uint32_t best = UINT32_MAX, least = UINT32_MAX;
 
-	for (uint32_t k = 0; k < p->count; k++) {
-		uint32_t load;
-
-		if (p->taken[k] ||
-		    !place_is_in(&p->cpus[k], &p->cpus[part], level))
-			continue;
-		load = place_core_load(p, k);
-		if (load < least) {
+	for (uint32_t k = 0; k < p->count; k++)
+		if (!p->taken[k] && p->load[k] < least &&
+		    place_is_in(&p->cpus[k], &p->cpus[part], level)) {
 			best = k;
-			least = load;
+			least = p->load[k];
 		}
-	}
 	return best;
 }
 
@@ -141,7 +165,8 @@ bool places_take_cpus(struct places *p, uint32_t count, struct storm_idset *out)
 	while (good && count) {
 		uint32_t first = place_next(p, part, level);
 
-		/* what the core has besides comes with it */
+		/* what the core has besides comes with it, so that loads still hold for
+		 * all that is free */
 		for (uint32_t k = first; good && count && k < p->count; k++) {
 			if (p->taken[k] ||
 			    p->cpus[k].core != p->cpus[first].core)

@@ -21,6 +21,7 @@ struct places {
 	struct place_cpu *cpus; /* ascending; the table */
 	bool *taken;		/* of each */
 	uint32_t *load;		/* of its core, while CPUs are chosen */
+	uint64_t *order;	/* core and index, likewise */
 	uint32_t gpus;
 	bool *gpu_taken;
 };
