@@ -30,8 +30,9 @@ static struct {
 	struct run_step *step;
 	const char *head; /* as keeper_step_start() has both */
 	uint16_t call;
-	pid_t srun;			   /* 0: it has ended */
-	int out;			   /* what launchers print */
+	pid_t srun; /* 0: it has ended */
+	int out;    /* what launchers print */
+	bool fault; /* the first one has no head any more */
 	char taken_on[STORM_NAME_MAX + 1]; /* where a port was taken last */
 } started = { .out = -1 };
 
@@ -118,6 +119,7 @@ static bool step_fork(unsigned int port)
 
 	if (pipe2(p, O_CLOEXEC))
 		return false;
+	started.fault = false;
 	started.srun = fork();
 	if (!started.srun)
 		step_exec(self, port, p[1]);
@@ -146,13 +148,17 @@ bool keeper_step_ended(void)
 	return !started.srun;
 }
 
-/* Launchers print nothing more; but a full pipe would stop them. */
+/* Launchers print nothing more, unless the first one loses its head before the domain is
+ * open; but a full pipe would stop them. */
 static void keeper_step_drain(void)
 {
 	char piece[512];
 	ssize_t n = started.out < 0 ? 0 :
 				      read(started.out, piece, sizeof(piece));
 
+	started.fault |= n > 0 &&
+			 memmem(piece, (size_t) n, LAUNCHER_READY " 0 ",
+				strlen(LAUNCHER_READY " 0 "));
 	if (n > 0 || (n < 0 && errno == EINTR))
 		return;
 	if (started.out >= 0)
@@ -164,6 +170,7 @@ bool keeper_step_wait(int signals, struct pollfd *p, size_t count, int wait)
 {
 	struct pollfd all[count + 2];
 	struct signalfd_siginfo si;
+	bool came = false;
 	int n;
 
 	if (keeper_step_ended())
@@ -172,13 +179,16 @@ bool keeper_step_wait(int signals, struct pollfd *p, size_t count, int wait)
 	all[count] = (struct pollfd) { signals, POLLIN, 0 };
 	all[count + 1] = (struct pollfd) { started.out, POLLIN, 0 };
 	n = poll(all, count + 2, wait);
-	for (size_t k = 0; k < count; k++)
+	for (size_t k = 0; k < count; k++) {
 		p[k].revents = n > 0 ? all[k].revents : 0;
+		came |= p[k].revents;
+	}
 	while (read(signals, &si, sizeof(si)) == sizeof(si))
 		;
 	if (n > 0 && all[count + 1].revents)
 		keeper_step_drain();
-	return !keeper_step_ended();
+	/* what has come may be the head's last words */
+	return (came || !started.fault) && !keeper_step_ended();
 }
 
 void keeper_step_stop(bool by_itself)

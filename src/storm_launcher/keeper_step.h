@@ -28,7 +28,8 @@ bool keeper_step_start(struct run_step *step, const char *head, uint16_t call,
 bool keeper_step_ended(void);
 
 /* Wait for these, so many ms as poll(2) has it, and mind srun meanwhile; signals: a
- * signalfd(2) of SIGCHLD.  False: srun has ended. */
+ * signalfd(2) of SIGCHLD.  False: srun has ended; or the first launcher has no head any
+ * more, and nothing else has come. */
 bool keeper_step_wait(int signals, struct pollfd *p, size_t count, int wait);
 
 /* End srun, and wait for it.  A step that ends by itself has time for that. */

@@ -235,6 +235,9 @@ int launcher_serve(const char *socket, uint16_t port, uint16_t call)
 	while (launcher_is_open(until) && !launcher.headless &&
 	       !launcher_is_done())
 		launcher_turn(&polls);
+	/* a keeper that waits for its call would do so until all others give up */
+	if (launcher.headless && !launcher.member)
+		launcher_say_fault(proc, "the head has died");
 	free(polls.p);
 	launcher_door_close();
 	launcher_kill(0, SIGKILL);

@@ -253,13 +253,13 @@ def test_death_at_the_start(lab, victim):
     one = begin(lab, SLOW_START)
     until(lambda: all(launchers(lab, n) for n in ("n1", "n2", "n4")) and heads(lab),
           lambda: "the other launchers: " + one.log())
-    os.kill({"keeper": the_keeper, "srun": the_srun, "head": the_head,
-             "launcher": lambda lab: launchers(lab, "n1")[0]}[victim](lab),
-            signal.SIGKILL)
     if victim == "launcher":    # those that have no head yet hear Slurm all the same
         other, = launchers(lab, "n2")
         os.kill(other, signal.SIGTERM)
         until(lambda: other not in launchers(lab, "n2"), "a launcher's end", timeout=30)
+    os.kill({"keeper": the_keeper, "srun": the_srun, "head": the_head,
+             "launcher": lambda lab: launchers(lab, "n1")[0]}[victim](lab),
+            signal.SIGKILL)
     (one.dir / "go").touch()
     ended(lab, one, "^first 1$", "^storm run: the launchers cannot be started: .")
     assert len(STARTED.findall(one.log())) == 1, one.log()
