@@ -67,8 +67,8 @@ def test_framed_keeps(lab):
     one = begin(lab, FRAMED + """
 storm run true; mkfifo say
 framed keep whole 0 0 sh -c 'echo on $SLURMD_NODENAME; read x; echo $x; read x; exit 5' <say >out &
-exec 9>say; (sleep 0.1; storm run -N1 true; echo other $?) &
-until [ $(grep -c 'on n' out) = 4 ]; do sleep 0.05; done; touch up
+exec 9>say; until [ $(grep -c 'on n' out) = 4 ]; do sleep 0.05; done; touch up
+(storm run -N1 true; echo other $?) &
 until grep -q '^gone 2' out; do sleep 0.05; done
 for k in 0 1 3; do echo "$k more $k" >&9; done
 until [ $(grep -c ' more ' out) = 3 ]; do sleep 0.05; done

@@ -7,6 +7,7 @@ import normal
 import pytest
 
 from harness import MACHINES, STOCK, chosen, compare, same, until
+from test_exit import once_all_run
 
 CONF = """\
 # what each task does
@@ -312,12 +313,14 @@ def test_immediate_and_exclusive(cluster):
 
 
 def test_het_kill_on_bad_exit(cluster):
+    """The failing task waits for those of the other step, too. Slurm's signal is lost for a
+    step that its nodes have not begun yet, whoever launches it: then srun waits for ever."""
     runs = []
     for launch in ("slurm", "storm"):
         options = [] if STOCK else [f"--launch={launch}"]
         runs.append(cluster.run(
-            ["srun", "-K", *options, "-N2", "-n2", "{do}", "block", ":",
-             *options, "-N2", "-n2", "{do}", "@3", "exit", "4", "block"],
+            ["srun", "-K", *options, "-N2", "-n2", "{do}", "touch", "{dir}/%t", "block", ":",
+             *options, "-N2", "-n2", "{do}", *once_all_run(4, 3, "exit 4 block").split()],
             label=launch))
     assert runs[0].code == runs[1].code, f"{runs[0]}\n{runs[1]}"
 
