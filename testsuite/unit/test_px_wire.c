@@ -145,12 +145,14 @@ END_TEST
 /* All below it is gone, and what a link there leads to is not. */
 START_TEST(test_tree)
 {
-	char dir[] = "/tmp/test_px_wire.XXXXXX", path[64], kept[64];
+	char dir[] = "/tmp/test_px_wire.XXXXXX", path[64], kept[64], file[80];
 	struct stat st;
 
 	must(mkdtemp(dir));
 	snprintf(kept, sizeof(kept), "%s/kept", dir);
 	must(!mkdir(kept, 0700));
+	snprintf(file, sizeof(file), "%s/file", kept);
+	must(!mkdir(file, 0700));
 	snprintf(path, sizeof(path), "%s/tree", dir);
 	must(!mkdir(path, 0700));
 	snprintf(path, sizeof(path), "%s/tree/5", dir);
@@ -159,7 +161,7 @@ START_TEST(test_tree)
 	must(!symlink(kept, path));
 	snprintf(path, sizeof(path), "%s/tree", dir);
 	px_tree_remove(path);
-	must(lstat(path, &st) && !lstat(kept, &st));
+	must(lstat(path, &st) && !lstat(file, &st));
 	px_tree_remove(path); /* it is not there */
 	px_tree_remove(dir);
 	must(lstat(dir, &st));
