@@ -60,12 +60,15 @@ static void each_print_done(struct each_job *done)
 static void each_over(struct each_job *j, const struct pull_end *e,
 		      const char *host)
 {
-	if (!each_record_log(j, e, host)) {
+	/* those that the rule or a signal ends are no part of it, and --resume begins them
+	 * again */
+	bool own = !e->killed || e->late;
+
+	if (own && !each_record_log(j, e, host)) {
 		each.broken = true;
 		each_stop(EACH_SOON);
 	}
-	/* those that end because of the rule are no part of it */
-	if (!e->killed || e->late)
+	if (own)
 		each_stop(each_halt_ended(&each.halt,
 					  e->killed ? 255 : e->status,
 					  e->killed ? 0 : e->signal));

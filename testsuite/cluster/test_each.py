@@ -289,8 +289,9 @@ storm each --crash-limit x true ::: 1; echo code $?
 
 @pytest.mark.parametrize("sig, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals(lab, sig, code):
-    """^C starts no more and waits, a second one ends all; so does SIGTERM."""
-    one = going(lab)
+    """^C starts no more and waits, a second one ends all; so does SIGTERM. The joblog has no
+    line of what they end, so that --resume begins it again."""
+    one = going(lab, "--joblog jobs")
     os.kill(each_pid(lab), sig)
     if sig == signal.SIGINT:
         until(lambda: "no more tasks begin; 8 run on, ^C again ends them"
@@ -299,6 +300,7 @@ def test_signals(lab, sig, code):
     assert one.finish().code == 0, one.log()
     assert f"code {code}\n" in one.log() and "next 0" in one.log(), one.log()
     assert "lines 0" in one.log() or "done: No such file" in one.log(), one.log()
+    assert len((one.dir / "jobs").read_text().splitlines()) == 1
 
 
 def test_interrupted_once(lab):

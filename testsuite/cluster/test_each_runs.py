@@ -164,7 +164,8 @@ def each_pid(lab):
 
 @pytest.mark.parametrize("sig, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals(lab, sig, code):
-    """^C starts no more and waits, a second one ends all; so does SIGTERM."""
+    """^C starts no more and waits, a second one ends all; so does SIGTERM. The joblog has no
+    line of these."""
     one = going(lab)
     os.kill(each_pid(lab), sig)
     if sig == signal.SIGINT:
@@ -175,6 +176,7 @@ def test_signals(lab, sig, code):
     assert f"code {code}\n" in one.log() and "next 0" in one.log(), one.log()
     assert "lines 0" in one.log() or "done: No such file" in one.log(), one.log()
     assert len(list(one.dir.glob("there.*"))) == 8
+    assert len((one.dir / "jobs").read_text().splitlines()) == 1
 
 
 def test_interrupted_once(lab):
