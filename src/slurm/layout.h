@@ -25,6 +25,11 @@ static inline bool layout_fits_part(const part_record_t *part)
 	return xsize((void *) part) == sizeof(*part);
 }
 
+static inline bool layout_fits_node(const node_record_t *node)
+{
+	return xsize((void *) node) == sizeof(*node);
+}
+
 static inline bool layout_fits_qos(const slurmdb_qos_rec_t *qos)
 {
 	return xsize((void *) qos) == sizeof(*qos);

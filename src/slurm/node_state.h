@@ -23,4 +23,13 @@ static inline bool node_state_comes_and_goes(const node_record_t *n)
 	       IS_NODE_EXTERNAL(n);
 }
 
+/* Is it known, or Slurm's own doing, that no slurmd answers there?  The caller holds
+ * slurmctld's node lock. */
+static inline bool node_state_is_away(const node_record_t *n)
+{
+	return IS_NODE_FUTURE(n) || IS_NODE_DOWN(n) || IS_NODE_POWER_DOWN(n) ||
+	       IS_NODE_POWERED_DOWN(n) || IS_NODE_POWERING_DOWN(n) ||
+	       IS_NODE_POWERING_UP(n) || IS_NODE_REBOOT_ISSUED(n);
+}
+
 #endif

@@ -322,6 +322,21 @@ static bool conf_parse_one_weight(struct storm_conf *c, char *s)
 	return true;
 }
 
+/* NUMBER, or NUMBER% of the nodes. */
+static bool conf_parse_failed_max(struct storm_conf *c, void *field,
+				  const char *v)
+{
+	const char *end;
+	uint64_t n;
+
+	if (!conf_parse_digits(v, &n, &end) || !n || n > 65536 ||
+	    strcmp(end, *end == '%' ? "%" : "") || (*end && n > 100))
+		return false;
+	c->gang.failed_max = (uint32_t) n;
+	c->gang.failed_percent = *end;
+	return true;
+}
+
 static bool conf_parse_weights(struct storm_conf *c, void *field, const char *v)
 {
 	return conf_parse_list(c, v, conf_parse_one_weight);
@@ -444,6 +459,11 @@ static const struct conf_key keys[] = {
 	CHOICE("Base", gang.base, [BASE_BACKFILL] = "backfill",
 	       [BASE_BUILTIN] = "builtin"),
 	YES_NO("Cluster", gang.cluster),
+	CHOICE("FailedNode", gang.failed, [FAILED_REPORT] = "report",
+	       [FAILED_DRAIN] = "drain", [FAILED_DOWN] = "down"),
+	TIME("ActAfter", gang.act_after, STORM_SEC, 3600 * STORM_SEC),
+	OTHER("MaxFailedNodes", gang.failed_max, conf_parse_failed_max,
+	      "a number of nodes from 1 to 65536, or 1% to 100%"),
 	CHOICE("Packing", gang.packing, [PACKING_FIRST_FIT] = "first-fit",
 	       [PACKING_BUDDY] = "buddy"),
 	TIME("Quantum", gang.quantum, GANG_QUANTUM_MIN, GANG_QUANTUM_MAX),

@@ -68,6 +68,7 @@ void storm_conf_default(struct storm_conf *out)
 	out->launcher_port_last = 65000;
 	out->gang.quantum = 50 * STORM_MS;
 	out->gang.cluster = true;
+	out->gang.act_after = 5 * STORM_SEC;
 	out->gang_debug = true;
 	out->context.group = CONTEXT_GROUPS;
 	out->context.count = 65536;

@@ -25,6 +25,9 @@ enum storm_fallback {
 enum storm_base { BASE_BACKFILL, BASE_BUILTIN };
 enum storm_packing { PACKING_FIRST_FIT, PACKING_BUDDY };
 
+/* What slurmctld does with a node that has failed. */
+enum storm_failed { FAILED_REPORT, FAILED_DRAIN, FAILED_DOWN };
+
 /* A partition that storm.conf names; at most so many. */
 #define STORM_CONF_PARTITIONS 32
 struct storm_conf_partition {
@@ -57,6 +60,12 @@ struct storm_gang_conf {
 	/* Every node is in the cluster domain, and not only those of partitions
 	 * that share. */
 	bool cluster;
+	enum storm_failed failed;
+	uint64_t act_after; /* ns of silence that suffice alone */
+	/* Nothing is done if more nodes fail, or more per cent of them; 0: the
+	 * greater one of the defaults. */
+	uint32_t failed_max;
+	bool failed_percent;
 	/* GangAllow: no warning that jobs hold these between turns */
 	bool allow_gpus, allow_licenses;
 	struct storm_conf_partition partition[STORM_CONF_PARTITIONS];

@@ -46,9 +46,30 @@ enum strober_verb {
 	 * then uint32_t, the number, of each node where not all held jobs are
 	 * known to stand. */
 	STROBER_HELD = 8,
+	/* From the strober, as often as STROBER_OUTSIDE: uint32_t number of the
+	 * domain's nodes, uint32_t 0, then struct strober_failed for each node
+	 * with which something is wrong, ascending. */
+	STROBER_FAILED = 9,
+};
+
+enum strober_state {
+	/* No sign of life comes from the node, and none of its ports has
+	 * answered yet. */
+	STROBER_SUSPECT = 1,
+	STROBER_FOUND = 2, /* there is a cause */
+};
+
+enum strober_cause {
+	STROBER_UNKNOWN,
+	STROBER_UNREACHABLE, /* nothing there answers */
+	STROBER_SLURMD_GONE, /* the host answers, its slurmd does not */
+	STROBER_SLURMD_HUNG, /* its agent says so, but the port answers */
+	STROBER_AGENT,	     /* slurmd's port answers, no sign of life comes */
+	STROBER_RETURNING,   /* signs of life come, slurmd was not asked yet */
 };
 
 #define STROBER_SHARES "s"
+#define STROBER_HEAD (2 * sizeof(uint32_t)) /* of a list of nodes */
 
 #define STROBER_PULSE_EVERY (100 * STORM_MS)
 #define STROBER_PULSE_LIMIT (400 * STORM_MS)
@@ -90,6 +111,14 @@ struct strober_outside {
 	int64_t since;	/* seconds of the wall clock */
 	uint32_t deaf;	/* 1: it is there, and hears no strobe */
 	uint32_t pad;
+};
+
+struct strober_failed {
+	uint32_t node; /* its number in the domain */
+	uint16_t state, cause;
+	/* ns of CLOCK_MONOTONIC: when it was last heard (0: never since the
+	 * domain was opened), and when it was found. */
+	uint64_t heard, found;
 };
 
 struct strober_held {

@@ -14,6 +14,9 @@
  * 	mute.c			which of these are excluded
  * 	held.c			the thread that proves that held jobs stand
  * 	outside.c		nodes that are out of gang scheduling
+ * 	witness.c		the thread that asks ports of silent nodes
+ * 	suspects.c		... what is known of them
+ * 	verdict.c		... and what it means
  * 	maps.c			which map goes to the nodes next
  *
  * It fails open.  When slurmctld dies or stops, strobes let everything run.
@@ -64,6 +67,7 @@
 #include "storm_config.h"
 #include "strobe_clock.h"
 #include "strober_domain.h"
+#include "witness.h"
 
 #define RETRY (100 * STORM_MS) /* after a map did not reach all nodes */
 #define TEST_EVERY (20 * STORM_MS)
@@ -393,6 +397,23 @@ static void strober_send_outside(void)
 	xfree(f);
 }
 
+static void strober_send_failed(void)
+{
+	uint32_t nodes = strober_domain_count(), n;
+	struct strober_frame *f;
+	uint32_t *head;
+
+	f = xmalloc(sizeof(*f) + 2 * sizeof(*head) +
+		    nodes * sizeof(struct strober_failed));
+	head = (void *) (f + 1);
+	head[0] = nodes;
+	n = witness_get((void *) (head + 2));
+	f->verb = STROBER_FAILED;
+	f->len = 2 * sizeof(*head) + n * sizeof(struct strober_failed);
+	strober_send(f);
+	xfree(f);
+}
+
 /* force: also if nothing is new. */
 static void strober_send_held(bool force)
 {
@@ -428,6 +449,8 @@ static void strober_act(uint64_t now)
 		strober_map_sent();
 	if (!strober_domain_get())
 		return;
+	if (witness_changed() || now >= strober.tell_at)
+		strober_send_failed();
 	strober_domain_confirm();
 	strober_domain_cut_relays();
 	if (strober_domain_joined())

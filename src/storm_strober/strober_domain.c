@@ -31,6 +31,7 @@
 #include "strobe_clock.h"
 #include "strober_domain.h"
 #include "strober_state.h"
+#include "witness.h"
 
 /* SCHED_FIFO, as the agents' (main/agent_pulse.c). */
 #define PULSE_PRIORITY 14
@@ -57,6 +58,7 @@ void strober_domain_init(const char *state, const struct storm_settings *set,
 	dom.cluster = gang_cluster_number(slurm_conf.cluster_name);
 	dom.set = *set;
 	dom.wake = wake;
+	witness_init();
 }
 
 void strober_domain_nodes(const char *names, size_t len)
@@ -111,6 +113,23 @@ static int strober_domain_save(void *arg, uint32_t was, uint32_t epoch,
 	return rc;
 }
 
+/* One that refuses is there.  No time is known of one that was never heard. */
+static void strober_domain_suspect(const struct storm_fault *f, bool lacks,
+				   bool deaf)
+{
+	uint64_t now = storm_now();
+
+	if (lacks && f->sys == NO_GANG_SLURMD)
+		witness_find(f->node, SUSPECTS_SLURMD_GONE, now, now);
+	else if (deaf)
+		witness_find(f->node, SUSPECTS_CUT, now, now);
+	else if (f->why == STORM_ELOST)
+		witness_find(f->node, SUSPECTS_SILENT, now, now);
+	else if (f->why == STORM_ENOAGENT || f->why == STORM_ETIME ||
+		 f->why == STORM_ESYS)
+		witness_find(f->node, SUSPECTS_SILENT, 0, now);
+}
+
 static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 {
 	bool lacks = f->why == STORM_EBUSY && f->sys;
@@ -126,6 +145,7 @@ static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 				 "";
 
 	(void) arg;
+	strober_domain_suspect(f, lacks, deaf);
 	if (f->why == STORM_EAUTH && storm_auth_text(sys, auth, sizeof(auth)))
 		what = auth;
 	else if (f->why == STORM_ETIME && sys == ENODATA)
@@ -181,9 +201,14 @@ static void strober_domain_on_deaf(uint32_t node, enum missed_what what)
 /* The node's guards let its jobs run before the node is excluded. */
 static void strober_domain_on_overdue(void *arg, uint32_t node, bool back)
 {
+	uint64_t now = storm_now();
+
 	(void) arg;
 	outside_overdue(node, back);
 	missed_node_moved(node);
+	if (!dom.set.pulse) /* else on_finding() has said it */
+		witness_find(node, back ? SUSPECTS_BACK : SUSPECTS_SILENT, now,
+			     now);
 	dom.wake();
 }
 
@@ -198,11 +223,18 @@ static void strober_domain_on_finding(void *arg, const struct storm_finding *f)
 			"is heard here, and not by its neighbour in the tree",
 		[STORM_FINDING_BACK] = "is back",
 	};
+	uint64_t now = storm_now();
 
 	(void) arg;
 	info("node %s %s (last heard %lu ms ago)",
 	     node_table_get(f->node)->name, said[f->what],
 	     (unsigned long) (f->silence / STORM_MS));
+	if (f->what == STORM_FINDING_SILENT)
+		witness_find(f->node, SUSPECTS_SILENT, now - f->silence, now);
+	else if (f->what == STORM_FINDING_HUNG)
+		witness_find(f->node, SUSPECTS_HUNG, now - f->silence, now);
+	else /* also if its neighbour alone does not hear it */
+		witness_find(f->node, SUSPECTS_BACK, 0, now);
 }
 
 static void strober_domain_on_joined(void *arg, uint32_t node)
@@ -215,6 +247,7 @@ static void strober_domain_on_joined(void *arg, uint32_t node)
 		debug("node %s is a member of the cluster domain",
 		      node_table_get(node)->name);
 	outside_joined(node);
+	witness_find(node, SUSPECTS_BACK, storm_now(), storm_now());
 	__atomic_store_n(&dom.joined, true, __ATOMIC_RELEASE);
 	dom.wake();
 }
@@ -276,10 +309,15 @@ static storm_domain_t *strober_domain_create(const struct storm_node *nodes,
 		strober_domain_complain(storm_strerror(STORM_ENOMEM));
 		return NULL;
 	}
+	err = witness_start(dom.wake);
+	if (err)
+		error("cannot ask nodes that are silent: %s", strerror(err));
 	for (uint32_t i = 0; i < excluded->count; i++)
 		for (uint32_t k = excluded->r[i].first;
-		     k <= excluded->r[i].last; k++)
+		     k <= excluded->r[i].last; k++) {
 			outside_excluded(k, 0, false);
+			witness_find(k, SUSPECTS_SILENT, 0, storm_now());
+		}
 	d = storm_domain_create(&dc, &err);
 	if (!d) {
 		strober_domain_complain(storm_strerror(err));
@@ -399,4 +437,5 @@ void strober_domain_close(void)
 	missed_stop();
 	storm_domain_destroy(dom.open);
 	dom.open = NULL;
+	witness_stop();
 }

@@ -2,12 +2,17 @@
 """A node dies, or a part of it: slurmctld's cluster domain knows of it, also where no
 jobs share.
 """
+import contextlib
 import os
 import re
+import signal
+import subprocess
 
 import pytest
 
 from harness import Lab, need_records, until
+from lab import net
+from lab.sysdep import pids_in_namespace
 
 pytestmark = pytest.mark.storm_only
 
@@ -55,3 +60,213 @@ def test_a_key_keeps_others_out_of_it():
         assert "the cluster domain is open" not in said(made)
     finally:
         made.down()
+
+
+# -- a node that dies ---------------------------------------------------------
+
+def port(lab, host, state):
+    """The switch's port to a host: "up" or "down"."""
+    subprocess.run(net.enter(lab.record["pids"]["sw"][0],
+                             ["ip", "link", "set", host, state]), check=True)
+
+
+def power_off(lab, host):
+    """First the link: a host that has lost power closes no socket."""
+    port(lab, host, "down")
+    first = lab.pid(host)
+    for pid in pids_in_namespace(first):
+        if pid != first:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def node(lab, host="n3"):
+    return lab.run(["scontrol", "-o", "show", "node", host], cwd="/").stdout
+
+
+def shown(lab, word, host="n3"):
+    until(lambda: f"failed={word}" in node(lab, host),
+          lambda: f"failed={word} in {node(lab, host)}")
+
+
+def good(lab, host="n3"):
+    until(lambda: "storm:" not in node(lab, host) and
+          not re.search(r"State=\S*(DRAIN|DOWN)", node(lab, host)),
+          lambda: f"nothing to be said of {node(lab, host)}")
+
+
+class Step:
+    """A step of a task on each node, which ends when the file goes is there. The tasks
+    write their node's name into begun."""
+
+    def __init__(self, lab, *options, launch="slurm", nodes=8):
+        self.dir = f"/home/step{len(os.listdir(lab.dir + '/home'))}"
+        self.outer = lab.dir + self.dir
+        os.mkdir(self.outer)
+        script = ": >begun.$SLURMD_NODENAME; until [ -e go ]; do sleep 0.05; done; " \
+            "echo $SLURMD_NODENAME ended"
+        self.process = lab.popen(
+            ["srun", f"--launch={launch}", f"-N{nodes}", f"-n{nodes}", *options,
+             "sh", "-c", script], cwd=self.dir,
+            stdout=open(self.outer + "/out", "w"),
+            stderr=open(self.outer + "/err", "w"))
+        until(lambda: len(self.files("begun.")) == nodes, "all tasks to begin")
+
+    def files(self, prefix):
+        return [f for f in os.listdir(self.outer) if f.startswith(prefix)]
+
+    def said(self):
+        with open(self.outer + "/err") as f:
+            return f.read()
+
+    def says(self, what):
+        until(lambda: re.search(what, self.said()),
+              lambda: f"srun to say {what}: {self.said()}")
+
+    def goes(self):
+        with open(self.outer + "/go", "w"):
+            pass
+
+    def ends(self):
+        with open(self.outer + "/out") as f:
+            until(lambda: self.process.poll() is not None,
+                  lambda: f"srun to end: {self.said()}")
+            return self.process.wait(), sorted(f.read().split())
+
+
+TIME = r"\d\d:\d\d:\d\d\.\d\d\d"
+SILENT = rf"srun: storm: node n3: no sign of life since {TIME}\n"
+UNREACHABLE = rf"srun: storm: node n3: host unreachable, no sign of life since {TIME}; " \
+    r"what runs there is given up\n"
+
+
+@pytest.fixture
+def lab(request):
+    """8 nodes, whose SlurmdTimeout is 300 s: Slurm itself notices nothing."""
+    mark = request.node.get_closest_marker("lab_with")
+    made = new_lab("dead", 8, mark.args if mark else ())
+    try:
+        for i in range(1, 9):
+            until(lambda: f"node n{i} is a member of" in said(made), "all members")
+        yield made
+        assert "not responding, setting DOWN" not in said(made)
+    finally:
+        made.down()
+
+
+@pytest.mark.every_release
+@pytest.mark.parametrize("launch", ["slurm", "storm"])
+def test_a_dead_host_ends_its_step(lab, launch):
+    """srun says which node, and why, and ends as Slurm ends it; scontrol says so, too.
+    By default nothing is done to the node."""
+    step = Step(lab, launch=launch)
+    power_off(lab, "n3")
+    step.says(SILENT)
+    shown(lab, "host-unreachable")
+    step.says(UNREACHABLE)
+    code, out = step.ends()
+    assert code and not out, step.said()
+    assert "Node failure on n3" in step.said()
+    assert not re.search("State=[A-Z+]*(DRAIN|DOWN)", node(lab))
+
+
+@pytest.mark.every_release
+@pytest.mark.parametrize("launch", ["slurm", "storm"])
+def test_a_step_goes_on_without_its_node(lab, launch):
+    """With --no-kill the other tasks run to their ends."""
+    step = Step(lab, "--no-kill", launch=launch)
+    power_off(lab, "n3")
+    step.says(UNREACHABLE)
+    step.says("Node failure on n3")
+    step.goes()
+    code, out = step.ends()
+    # Slurm's own code: 1 from 23.11 on
+    assert code in (0, 1) and out == sorted(
+        w for i in (1, 2, 4, 5, 6, 7, 8) for w in (f"n{i}", "ended")), step.said()
+
+
+@pytest.mark.every_release
+@pytest.mark.lab_with("FailedNode=drain")
+def test_a_node_is_drained_and_resumed(lab):
+    """One that was cut off is drained, and resumed when it is back. What was given up
+    there ends before, and the job's others know nothing of it."""
+    step = Step(lab, "--no-kill")
+    port(lab, "n3", "down")
+    until(lambda: re.search(r"State=\S*DRAIN.*Reason=storm: no heartbeat since "
+                            r"\d\d:\d\d:\d\d, host unreachable \[slurm@", node(lab)),
+          lambda: f"n3 to be drained: {node(lab)}")
+    assert lab.pids("n3", "slurmstepd")
+    port(lab, "n3", "up")
+    good(lab)
+    step.says("node n3: it gives signs of life again")
+    until(lambda: not lab.pids("n3", "slurmstepd"), "the step there to end")
+    assert said(lab).count("storm: draining node n3") == 1
+    assert said(lab).count("storm: node n3 is back: resuming it") == 1
+    step.goes()
+    _, out = step.ends()
+    # srun hears of the end there, too
+    assert "n3" not in out and len(out) == 14, step.said()
+
+
+@pytest.mark.lab_with("FailedNode=drain")
+def test_an_administrators_drain_stays(lab):
+    lab.run(["scontrol", "update", "NodeName=n3", "State=DRAIN", "Reason=fan"], cwd="/",
+            check=True)
+    port(lab, "n3", "down")
+    shown(lab, "host-unreachable")
+    port(lab, "n3", "up")
+    until(lambda: "failed=" not in node(lab), "n3 to be back")
+    assert re.search(r"State=\S*DRAIN.*Reason=fan ", node(lab)), node(lab)
+
+
+@pytest.mark.lab_with("FailedNode=down")
+def test_a_dead_slurmd_is_no_dead_host(lab):
+    """The host lives, and so does the step: nothing is given up, and the node is drained
+    by its slurmd's name."""
+    step = Step(lab)
+    lab.kill("n3", "slurmd")
+    until(lambda: re.search(r"State=\S*DRAIN.*Reason=storm: slurmd gone since "
+                            r"\d\d:\d\d:\d\d, the host answers", node(lab)),
+          lambda: f"n3 to be drained: {node(lab)}")
+    step.says(rf"node n3: the host answers, slurmd does not, .* since {TIME}; what runs "
+              "there goes on\n")
+    step.goes()
+    code, out = step.ends()
+    assert (code, len(out)) == (0, 16), step.said()
+    lab.restart("n3", "slurmd")
+    good(lab)
+
+
+def test_a_dead_agent_is_not_told(lab):
+    """slurmd starts another one: no job is told."""
+    step = Step(lab)
+    lab.kill("n3", "agent")
+    before = len(said(lab))
+    until(lambda: "node n3 is a member of the cluster domain" in said(lab)[before:],
+          "the next agent")
+    step.goes()
+    assert step.ends()[0] == 0
+    assert "storm:" not in step.said() and "storm: node n3" not in said(lab)
+
+
+@pytest.mark.lab_with("FailedNode=down")
+def test_a_switch_that_dies_is_no_dead_node(lab):
+    """More than MaxFailedNodes at once: one line says so, and nothing is done."""
+    step = Step(lab)
+    gone = ["n2", "n3", "n5", "n8"]
+    for host in gone:
+        port(lab, host, "down")
+    for host in gone:
+        shown(lab, "host-unreachable", host)
+    step.says(r"node n3: host unreachable, .*; so are many nodes at once, so nothing is "
+              r"given up\n")
+    for host in gone:
+        port(lab, host, "up")
+    for host in gone:
+        good(lab, host)
+    step.goes()
+    code, out = step.ends()
+    assert (code, len(out)) == (0, 16), step.said()
+    assert len(re.findall(r"4 of 8 nodes are silent at once, more than MaxFailedNodes "
+                          r"\(3\)", said(lab))) == 1
+    assert "setting down" not in said(lab) and "what runs there" not in said(lab)

@@ -193,8 +193,17 @@ START_TEST(test_gang)
 	     CPU_ISSET(0, &conf.agent_cpus) && CPU_ISSET(2, &conf.agent_cpus) &&
 	     CPU_ISSET(3, &conf.agent_cpus));
 	must(conf.gang_debug && conf.gang.cluster);
+	must(conf.gang.failed == FAILED_REPORT && !conf.gang.failed_max);
+	must(conf.gang.act_after == 5 * STORM_SEC);
 	good("Cluster=no\n");
 	must(!conf.gang.cluster);
+	good("FailedNode=Drain\nActAfter=30s\nMaxFailedNodes=7\n");
+	must(conf.gang.failed == FAILED_DRAIN);
+	must(conf.gang.act_after == 30 * STORM_SEC);
+	must(conf.gang.failed_max == 7 && !conf.gang.failed_percent);
+	good("FailedNode=down\nMaxFailedNodes=10%\n");
+	must(conf.gang.failed == FAILED_DOWN);
+	must(conf.gang.failed_max == 10 && conf.gang.failed_percent);
 	good("GangDebug=No\n");
 	must(!conf.gang_debug && !conf.gang_yield);
 	good("GangYield=Yes\n");
@@ -531,6 +540,11 @@ START_TEST(test_bounds)
 		{ "Transport", "UDP", "", "udp or verbs" },
 		{ "Packing", "First-Fit", "fit", "first-fit or buddy" },
 		{ "DropPercent", "100", "100.01", "a number from 0 to 100" },
+		{ "FailedNode", "DOWN", "fail", "report or drain or down" },
+		{ "MaxFailedNodes", "100%", "101%",
+		  "a number of nodes from 1 to 65536, or 1% to 100%" },
+		{ "MaxFailedNodes", "65536", "0",
+		  "a number of nodes from 1 to 65536, or 1% to 100%" },
 	};
 
 	for (size_t i = 0; i < sizeof(edge) / sizeof(edge[0]); i++) {

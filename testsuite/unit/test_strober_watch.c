@@ -129,6 +129,66 @@ START_TEST(test_one_that_stands)
 }
 END_TEST
 
+static _Atomic int news;
+
+static void count_news(void)
+{
+	news++;
+}
+
+static void put_frame(FILE *f, uint32_t verb, const void *body, size_t len)
+{
+	const struct strober_frame h = { .verb = verb, .len = (uint32_t) len };
+
+	must(fwrite(&h, sizeof(h), 1, f) == 1 && fwrite(body, len, 1, f) == 1);
+}
+
+/* The word of nodes that have failed stays until the next one, and is news once. */
+START_TEST(test_failed_nodes)
+{
+	struct {
+		uint32_t head[2];
+		struct strober_failed x;
+	} failed = { { 1, 0 }, { .state = STROBER_SUSPECT, .heard = 7 } };
+	const struct strober_held held = { .force = 7, .nodes = 1 };
+	struct strober_failed *list;
+	uint64_t force = 0, proof;
+	char path[128];
+	bool loose;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/frames", dir);
+	f = fopen(path, "w");
+	must(f);
+	put_frame(f, STROBER_FAILED, &failed, sizeof(failed));
+	put_frame(f, STROBER_HELD, &held, sizeof(held));
+	put_frame(f, STROBER_FAILED, &failed, sizeof(failed));
+	put_frame(f, STROBER_HELD, &held, sizeof(held));
+	must(!fclose(f));
+	news = 0;
+	strober_watch_on_failed(count_news);
+	must(strober_watch_failed(&list, 1) == -1 && !list);
+	run("cat frames >&0; echo >there; exec cat >/dev/null");
+	tell(3);
+	eventually(text_of("there"));
+	eventually(strober_watch_failed(&list, 1) == 1);
+	must(list->state == STROBER_SUSPECT && list->heard == 7);
+	xfree(list);
+	must(strober_watch_failed(&list, 2) == -1);
+	for (int i = 0; i < 120000 && force != 7; i++, usleep(1000)) {
+		slurm_mutex_lock(&box.lock);
+		box.heard_at = storm_now(); /* it strobes */
+		slurm_mutex_unlock(&box.lock);
+		strober_watch_held(&force, &proof, &loose, 1);
+	}
+	must(force == 7 && strober_watch_failed(&list, 1) == 1 && news == 1);
+	xfree(list);
+	strober_watch_stop();
+	must(strober_watch_failed(&list, 1) == -1);
+	strober_watch_on_failed(NULL);
+}
+END_TEST
+
 /* A strober that dies is replaced by another, which gets all messages again. */
 START_TEST(test_one_that_dies)
 {
@@ -256,6 +316,7 @@ int main(void)
 	tcase_set_timeout(t, 300);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_one_that_stands);
+	tcase_add_test(t, test_failed_nodes);
 	tcase_add_test(t, test_one_that_dies);
 	tcase_add_test(t, test_what_it_tells);
 	tcase_add_test(t, test_one_that_talks_nonsense);

@@ -243,10 +243,17 @@ static bool comments_write_node(const struct shares *all, const struct plan *p,
 			   s->jobs, matrix_cycle(p->matrix[zone]),
 			   p->now.zones[zone].quantum / 1e6,
 			   (unsigned long) s->missed);
+	if (s->failed) {
+		time_t heard = s->heard;
+
+		slurm_make_time_str(&heard, since, sizeof(since));
+		xstrfmtcat(word, "%sfailed=%s,heard=%s", word ? "," : TAG,
+			   s->failed, since);
+	}
 	if (comments_put(&node->extra, word))
 		last_node_update = time(NULL);
 	xfree(word);
-	return s->jobs || s->out;
+	return s->jobs || s->out || s->failed;
 }
 
 void shares_write(struct shares *s, const struct plan *p,
@@ -256,7 +263,7 @@ void shares_write(struct shares *s, const struct plan *p,
 	bool shown = false, any = s->njobs || s->shown;
 
 	for (uint32_t i = 0; i < s->nnodes && !any; i++)
-		any = s->node[i].out;
+		any = s->node[i].out || s->node[i].failed;
 	if (!any)
 		return;
 	lock_slurmctld(locks);

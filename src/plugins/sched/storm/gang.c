@@ -29,6 +29,7 @@
 #include "src/slurmctld/slurmctld.h"
 
 #include "checks.h"
+#include "failed.h"
 #include "gang.h"
 #include "plan.h"
 #include "shares.h"
@@ -52,6 +53,7 @@ static struct {
 	pthread_cond_t cond;
 	pthread_t thread;
 	bool running, stop, posted, new_conf, check;
+	bool failed; /* there is news of nodes that have failed */
 	struct storm_gang_conf conf; /* for the next scan */
 } inbox = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -71,6 +73,7 @@ struct gang {
 	bool unpackable; /* the failure to pack was logged */
 	bool sent;	 /* the last map is the plan's */
 	struct shares shares;
+	struct failed failed;
 	uint64_t comment_at;
 };
 
@@ -192,6 +195,13 @@ static bool gang_held(struct gang *g)
 	return changed;
 }
 
+static void gang_failed_words(struct gang *g)
+{
+	for (uint32_t i = 0; i < g->failed.nnodes; i++)
+		shares_failed(&g->shares, i, g->failed.node[i].word,
+			      g->failed.node[i].heard / 1000000);
+}
+
 /* At most every COMMENT, and at once when a node leaves or returns, or what is known of
  * a held job changes. */
 static void gang_comment(struct gang *g)
@@ -201,7 +211,8 @@ static void gang_comment(struct gang *g)
 	bool changed;
 	uint32_t n;
 
-	changed = gang_outside(g);
+	changed = failed_look(&g->failed, &g->plan.now, &g->conf);
+	changed |= gang_outside(g);
 	changed |= gang_held(g);
 	if (!changed && now < g->comment_at)
 		return;
@@ -209,6 +220,7 @@ static void gang_comment(struct gang *g)
 	n = strober_watch_given(&given);
 	shares_update(&g->shares, &g->plan, given, n);
 	gang_held(g); /* with the jobs that are new */
+	gang_failed_words(g);
 	missed = xcalloc(g->plan.now.nnodes + 1, sizeof(*missed));
 	if (strober_watch_missed(missed, g->plan.now.nnodes))
 		shares_missed(&g->shares, &g->plan, missed, g->plan.now.nnodes);
@@ -259,6 +271,8 @@ static void gang_scan(struct gang *g, bool new_conf)
 	/* until there is a node the strober needs nothing */
 	if (g->plan.now.nnodes || g->told)
 		gang_send_map(g, nodes);
+	if (nodes)
+		failed_new_nodes(&g->failed, &g->plan.now);
 	g->told = true;
 }
 
@@ -309,7 +323,7 @@ static bool gang_wait(struct gang *g, bool *new_conf)
 	bool scan;
 
 	slurm_mutex_lock(&inbox.lock);
-	while (!inbox.posted && !inbox.stop)
+	while (!inbox.posted && !inbox.stop && !inbox.failed)
 		if (pthread_cond_clockwait(&inbox.cond, &inbox.lock,
 					   CLOCK_MONOTONIC, &until))
 			break;
@@ -317,7 +331,7 @@ static bool gang_wait(struct gang *g, bool *new_conf)
 	*new_conf = inbox.new_conf;
 	if (inbox.new_conf)
 		g->conf = inbox.conf;
-	inbox.posted = inbox.new_conf = false;
+	inbox.posted = inbox.new_conf = inbox.failed = false;
 	slurm_mutex_unlock(&inbox.lock);
 	return scan;
 }
@@ -342,8 +356,18 @@ static void *gang_thread(void *arg)
 	}
 	plan_clear(&g->plan);
 	shares_clear(&g->shares);
+	failed_clear(&g->failed);
 	xfree(g);
 	return NULL;
+}
+
+/* The strober's watcher calls it. */
+static void gang_hear_of_failed(void)
+{
+	slurm_mutex_lock(&inbox.lock);
+	inbox.failed = true;
+	slurm_cond_signal(&inbox.cond);
+	slurm_mutex_unlock(&inbox.lock);
 }
 
 int gang_start(const struct storm_gang_conf *conf, void (*up)(void))
@@ -355,6 +379,7 @@ int gang_start(const struct storm_gang_conf *conf, void (*up)(void))
 	g->up = up;
 	inbox.stop = inbox.posted = inbox.new_conf = inbox.check = false;
 	slurm_cond_init(&inbox.cond, NULL);
+	strober_watch_on_failed(gang_hear_of_failed);
 	if (strober_watch_start()) {
 		xfree(g);
 		return SLURM_ERROR;

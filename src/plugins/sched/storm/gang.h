@@ -10,6 +10,9 @@
  *	gang.c		the thread
  *	matrix.c	which jobs run together, and in which row
  *	matrix_settle.c	packs them into few rows and fills idle columns
+ *	failed.c	does what is to be done about nodes that have failed
+ *	failed_rules.c	... decides what that is
+ *	failed_steps.c	... tells their jobs, and gives up what runs there
  *	strober_watch.c	runs the strober, slurmctld's child
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception

@@ -185,6 +185,15 @@ bool shares_outside(struct shares *s, const struct strober_outside *out,
 	return changed;
 }
 
+void shares_failed(struct shares *s, uint32_t node, const char *word,
+		   int64_t heard)
+{
+	if (node >= s->nnodes)
+		return;
+	s->node[node].failed = word;
+	s->node[node].heard = heard;
+}
+
 /* On how many of its nodes does the job stand?  A node that is out lets it run. */
 static uint32_t shares_stands(const struct shares *s, const struct share *x,
 			      const struct snapshot_job *j)

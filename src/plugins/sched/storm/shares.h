@@ -49,6 +49,8 @@ struct node_share {
 	int64_t out;	/* since when (s, wall clock) it is out; 0: it is not */
 	uint32_t lacks; /* if out: as in struct strober_outside */
 	bool deaf;	/* if out: as there */
+	const char *failed; /* a constant word: what is wrong with it; or NULL */
+	int64_t heard;	    /* if so: when it was heard last (s, wall clock) */
 };
 
 struct shares {
@@ -83,6 +85,11 @@ void shares_missed(struct shares *s, const struct plan *p,
  * True: they are others than before.  Call it after shares_update(). */
 bool shares_outside(struct shares *s, const struct strober_outside *out,
 		    uint32_t n, bool mute);
+
+/* Take what is wrong with a node, as in struct node_share.  Call it after
+ * shares_update(). */
+void shares_failed(struct shares *s, uint32_t node, const char *word,
+		   int64_t heard);
 
 /* What the strober knows of held jobs. */
 struct shares_proof {

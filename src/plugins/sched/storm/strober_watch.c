@@ -63,8 +63,11 @@ static struct {
 	struct bytes outside;	/* struct strober_outside */
 	uint32_t outside_nodes; /* of the domain that it is about */
 	struct bytes held;	/* struct strober_held and its nodes */
-	uint64_t heard_at;	/* ns; the last STROBER_OUTSIDE */
-	int64_t heard;		/* and by the wall clock */
+	struct bytes failed;	/* uint32_t nodes, 0; struct strober_failed */
+	uint64_t failed_at;	/* ns; 0: none has come */
+	void (*on_failed)(void);
+	uint64_t heard_at; /* ns; the last STROBER_OUTSIDE */
+	int64_t heard;	   /* and by the wall clock */
 } box = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* The thread's own. */
@@ -108,6 +111,14 @@ static void strober_watch_forget_held(void)
 {
 	xfree(box.held.p);
 	box.held.len = 0;
+}
+
+/* Locked.  What a strober has said of its nodes is void. */
+static void strober_watch_forget_nodes(void)
+{
+	strober_watch_forget_held();
+	xfree(box.failed.p);
+	box.failed.len = 0;
 }
 
 /* A new strober needs everything again. */
@@ -165,7 +176,7 @@ static void strober_watch_forget(void)
 {
 	child_watch_forget(&strober);
 	slurm_mutex_lock(&box.lock);
-	strober_watch_forget_held();
+	strober_watch_forget_nodes();
 	slurm_mutex_unlock(&box.lock);
 	watcher.have = 0;
 	xfree(watcher.in);
@@ -329,6 +340,25 @@ static void strober_watch_take_held(const char *body, size_t len)
 	slurm_mutex_unlock(&box.lock);
 }
 
+static void strober_watch_take_failed(const char *body, size_t len)
+{
+	bool news;
+
+	if (len < STROBER_HEAD ||
+	    (len - STROBER_HEAD) % sizeof(struct strober_failed))
+		return;
+	slurm_mutex_lock(&box.lock);
+	news = box.failed.len != len || memcmp(box.failed.p, body, len) != 0;
+	xfree(box.failed.p);
+	box.failed.p = xmalloc(len);
+	memcpy(box.failed.p, body, len);
+	box.failed.len = len;
+	box.failed_at = storm_now();
+	slurm_mutex_unlock(&box.lock);
+	if (news && box.on_failed)
+		box.on_failed();
+}
+
 static void strober_watch_take(const struct strober_frame *f, const char *body)
 {
 	if (f->verb == STROBER_REPORT)
@@ -339,6 +369,8 @@ static void strober_watch_take(const struct strober_frame *f, const char *body)
 		strober_watch_take_outside(body, f->len);
 	else if (f->verb == STROBER_HELD)
 		strober_watch_take_held(body, f->len);
+	else if (f->verb == STROBER_FAILED)
+		strober_watch_take_failed(body, f->len);
 }
 
 /* False: the strober has closed the socket, or sent an invalid frame. */
@@ -508,7 +540,7 @@ void strober_watch_stop(void)
 	xfree(box.map.p);
 	xfree(box.given);
 	xfree(box.missed.p);
-	strober_watch_forget_held();
+	strober_watch_forget_nodes();
 	memset(&box.names, 0, sizeof(box.names));
 	memset(&box.map, 0, sizeof(box.map));
 	memset(&box.missed, 0, sizeof(box.missed));
@@ -526,7 +558,7 @@ void strober_watch_tell(char *names, size_t names_len, void *map,
 		/* these counts are by the old nodes' numbers */
 		xfree(box.missed.p);
 		box.missed.len = 0;
-		strober_watch_forget_held();
+		strober_watch_forget_nodes();
 		strober_watch_expect();
 	}
 	xfree(box.map.p);
@@ -617,4 +649,32 @@ void strober_watch_held(uint64_t *force, uint64_t *proof, bool *loose,
 	slurm_mutex_unlock(&box.lock);
 	*force = h.force;
 	*proof = h.proof;
+}
+
+void strober_watch_on_failed(void (*news)(void))
+{
+	box.on_failed = news;
+}
+
+int strober_watch_failed(struct strober_failed **out, uint32_t nodes)
+{
+	bool fresh;
+	uint32_t head = 0;
+	size_t len = 0;
+	int n = -1;
+
+	*out = NULL;
+	slurm_mutex_lock(&box.lock);
+	fresh = box.failed.p && storm_now() <= box.failed_at + MUTE;
+	if (fresh) {
+		memcpy(&head, box.failed.p, sizeof(head));
+		len = box.failed.len - STROBER_HEAD;
+	}
+	if (fresh && head == nodes && len <= nodes * sizeof(**out)) {
+		n = (int) (len / sizeof(**out));
+		*out = xcalloc(n + 1, sizeof(**out));
+		memcpy(*out, box.failed.p + STROBER_HEAD, len);
+	}
+	slurm_mutex_unlock(&box.lock);
+	return n;
 }

@@ -63,4 +63,13 @@ uint32_t strober_watch_outside(struct strober_outside **out, uint32_t nodes,
 void strober_watch_held(uint64_t *force, uint64_t *proof, bool *loose,
 			uint32_t nodes);
 
+/* A function that is called when STROBER_FAILED has news, by the thread: it must not
+ * wait.  NULL: none.  Call it while the thread does not run. */
+void strober_watch_on_failed(void (*news)(void));
+
+/* Set *out to the nodes with which something is wrong, ascending, in a domain of so
+ * many; the caller frees it with xfree().  Returns how many there are; -1: it is not
+ * known, and *out is NULL.  Any thread. */
+int strober_watch_failed(struct strober_failed **out, uint32_t nodes);
+
 #endif

@@ -1,0 +1,144 @@
+/*
+ * failed_rules.c - see failed_rules.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stddef.h>
+
+#include "failed_rules.h"
+#include "src/libstorm/base/minmax.h"
+
+/* The greater one counts. */
+#define MAX_PERCENT 5
+#define MAX_NODES 3
+
+uint32_t failed_limit(const struct storm_gang_conf *conf, uint32_t nodes)
+{
+	if (!conf->failed_max)
+		return (uint32_t) storm_max(
+			MAX_NODES, (uint64_t) nodes * MAX_PERCENT / 100);
+	if (conf->failed_percent)
+		return (uint32_t) ((uint64_t) nodes * conf->failed_max / 100);
+	return conf->failed_max;
+}
+
+/* Nothing there answers: by the witness, or for so long that no witness is needed. */
+static bool failed_is_dead(const struct failed_rule *r,
+			   const struct failed_view *v)
+{
+	return (v->state == STROBER_FOUND && v->cause == STROBER_UNREACHABLE) ||
+	       (v->state == STROBER_SUSPECT && v->silent >= r->act_after);
+}
+
+static bool failed_lacks_slurmd(const struct failed_view *v)
+{
+	return v->state == STROBER_FOUND && v->cause == STROBER_SLURMD_GONE;
+}
+
+bool failed_counts(const struct failed_view *v)
+{
+	return !v->excused && !v->never &&
+	       (v->state == STROBER_SUSPECT || failed_lacks_slurmd(v) ||
+		(v->state == STROBER_FOUND && v->cause == STROBER_UNREACHABLE));
+}
+
+/* What cannot be taken back. */
+static unsigned int failed_strong(const struct failed_rule *r,
+				  const struct failed_view *v,
+				  struct failed_memory *m)
+{
+	bool dead = failed_is_dead(r, v);
+	/* it may just be restarted */
+	bool idle = failed_lacks_slurmd(v) && v->silent >= r->act_after;
+	unsigned int acts = 0;
+
+	if (r->many || v->never || v->talks || (!dead && !idle))
+		return 0;
+	if (dead && !m->ended) {
+		m->ended = true;
+		acts |= FAILED_END;
+	}
+	if (m->took || r->policy == FAILED_REPORT)
+		return acts;
+	/* without slurmd its tasks run on: nobody ends them */
+	if (dead && r->policy == FAILED_DOWN)
+		acts |= FAILED_TAKE_DOWN;
+	else if (!v->taken)
+		acts |= FAILED_TAKE_DRAIN;
+	m->took |= acts & (FAILED_TAKE_DOWN | FAILED_TAKE_DRAIN);
+	return acts;
+}
+
+/* Is it worth a word to the jobs?  Not that slurmd is restarted, or an agent. */
+static bool failed_is_told(const struct failed_rule *r,
+			   const struct failed_view *v,
+			   const struct failed_memory *m)
+{
+	if (v->never || v->cause == STROBER_RETURNING || m->told > v->state ||
+	    (m->told == v->state && m->cause == v->cause))
+		return false;
+	if (v->state == STROBER_SUSPECT || v->cause == STROBER_UNREACHABLE ||
+	    m->told)
+		return true;
+	return failed_lacks_slurmd(v) && v->silent >= r->act_after;
+}
+
+unsigned int failed_acts(const struct failed_rule *r,
+			 const struct failed_view *v, struct failed_memory *m)
+{
+	unsigned int acts = 0;
+
+	if (v->state && v->excused) {
+		*m = (struct failed_memory) { 0 };
+		return 0;
+	}
+	if (!v->state) {
+		acts = (m->told ? FAILED_SAY_BACK : 0) |
+		       (v->ours ? FAILED_RESUME : 0);
+		*m = (struct failed_memory) { 0 };
+		return acts;
+	}
+	if (failed_is_told(r, v, m)) {
+		m->told = v->state;
+		m->cause = v->cause;
+		acts = FAILED_SAY;
+	}
+	return acts | failed_strong(r, v, m);
+}
+
+const char *failed_cause(const struct failed_view *v)
+{
+	static const char *const cause[] = {
+		[STROBER_UNKNOWN] = "nothing there has answered yet",
+		[STROBER_UNREACHABLE] = "host unreachable",
+		[STROBER_SLURMD_GONE] = "the host answers, slurmd does not",
+		[STROBER_SLURMD_HUNG] = "slurmd is stopped, or hangs",
+		[STROBER_AGENT] = "slurmd answers, its agent does not",
+		[STROBER_RETURNING] = "it is coming back",
+	};
+
+	return v->cause < sizeof(cause) / sizeof(cause[0]) ? cause[v->cause] :
+							     cause[0];
+}
+
+const char *failed_word(const struct failed_rule *r,
+			const struct failed_view *v)
+{
+	static const char *const word[] = {
+		[STROBER_UNKNOWN] = "silent",
+		[STROBER_UNREACHABLE] = "host-unreachable",
+		[STROBER_SLURMD_GONE] = "slurmd-gone",
+		[STROBER_SLURMD_HUNG] = "slurmd-hung",
+		[STROBER_AGENT] = "agent-silent",
+	};
+
+	if (!v->state || v->excused || v->cause >= STROBER_RETURNING)
+		return NULL;
+	/* an agent that never was there is none that has failed */
+	if (v->never && v->cause != STROBER_UNREACHABLE)
+		return NULL;
+	if (v->state == STROBER_FOUND && v->cause != STROBER_UNREACHABLE &&
+	    v->silent < r->act_after)
+		return NULL;
+	return word[v->cause];
+}

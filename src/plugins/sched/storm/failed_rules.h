@@ -1,0 +1,71 @@
+/*
+ * failed_rules.h - what slurmctld does about a node with which something is wrong: which
+ * acts, and each once.  It uses no clock and nothing of Slurm.
+ *
+ * What can be taken back is done on a suspicion.  For what cannot there must be a second
+ * witness (verdict.h), and no more such nodes than MaxFailedNodes: else a switch has
+ * failed, or this host's network, and not the nodes.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_FAILED_RULES_H
+#define STORM_FAILED_RULES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/storm_common/storm_conf.h"
+#include "src/storm_common/strober_protocol.h"
+
+struct failed_rule {
+	enum storm_failed policy;
+	uint64_t act_after; /* ns */
+	bool many;	    /* more than MaxFailedNodes have failed */
+};
+
+/* What is known of a node. */
+struct failed_view {
+	uint16_t state, cause; /* enum strober_state or 0, enum strober_cause */
+	bool never;	       /* it was not heard since the strober began */
+	uint64_t silent;       /* ns since it was heard, or was found */
+	/* It boots, is powered down, is being restarted or is down: that it is
+	 * silent is no failure. */
+	bool excused;
+	bool talks; /* slurmctld has spoken with its slurmd since */
+	bool taken; /* it is drained, by whomever */
+	bool ours;  /* by this program, as its Reason says */
+};
+
+/* What was done already.  Initialize it to zeroes. */
+struct failed_memory {
+	uint16_t told, cause; /* what jobs were told */
+	bool ended;	      /* steps were told that the node has failed */
+	bool took;	      /* it was drained or set down */
+};
+
+enum failed_act {
+	FAILED_SAY = 1,	     /* tell the jobs of the node its state */
+	FAILED_SAY_BACK = 2, /* tell them that it is back */
+	FAILED_END = 4,	     /* give up what runs there: Slurm's rules decide */
+	FAILED_TAKE_DRAIN = 8, /* drain it */
+	FAILED_TAKE_DOWN = 16, /* set it down */
+	FAILED_RESUME = 32,    /* it is good again */
+};
+
+/* The acts (enum failed_act) that are due now.  *m is updated: the caller does them
+ * all. */
+unsigned int failed_acts(const struct failed_rule *r,
+			 const struct failed_view *v, struct failed_memory *m);
+
+/* Does it count among the nodes that have failed (MaxFailedNodes)? */
+bool failed_counts(const struct failed_view *v);
+/* Are so many of so many nodes more than MaxFailedNodes? */
+uint32_t failed_limit(const struct storm_gang_conf *conf, uint32_t nodes);
+
+/* The word for a node's Extra, constant; NULL: nothing is shown. */
+const char *failed_word(const struct failed_rule *r,
+			const struct failed_view *v);
+/* What is wrong, in a sentence's words: "host unreachable". */
+const char *failed_cause(const struct failed_view *v);
+
+#endif
