@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -184,7 +185,15 @@ static void head_drop_conns(void)
 
 /* ------------------------------------------------------------------- loop --- */
 
-enum { POLL_EVENT, POLL_MUNGE, POLL_WRITER, POLL_LISTENER, POLL_INLETS, POLLS };
+enum {
+	POLL_EVENT,
+	POLL_SIGNALS,
+	POLL_MUNGE,
+	POLL_WRITER,
+	POLL_LISTENER,
+	POLL_INLETS,
+	POLLS
+};
 
 /* Where the connections' ends begin after these.  NULL: no memory. */
 static struct pollfd *head_polls(size_t *count)
@@ -198,6 +207,7 @@ static struct pollfd *head_polls(size_t *count)
 	if (!p)
 		return NULL;
 	p[POLL_EVENT] = (struct pollfd) { head.event, POLLIN, 0 };
+	p[POLL_SIGNALS] = (struct pollfd) { head.signals, POLLIN, 0 };
 	p[POLL_MUNGE] = (struct pollfd) { head.munge.fd, POLLIN, 0 };
 	p[POLL_WRITER] = (struct pollfd) { head.writes ? head.writer.fd : -1,
 					   POLLIN, 0 };
@@ -238,6 +248,15 @@ static void head_decide(void)
 	head_expire_idle();
 }
 
+/* What its signal ends is reported by the launchers, which have it, too. */
+static void head_hear_signal(void)
+{
+	struct signalfd_siginfo si;
+
+	if (read(head.signals, &si, sizeof(si)) == sizeof(si))
+		runs_end(&head.runs);
+}
+
 static void head_turn(void)
 {
 	size_t count = 0, n = POLLS;
@@ -267,6 +286,8 @@ static void head_turn(void)
 	head_expire_strangers();
 	if (p[POLL_EVENT].revents)
 		head_hear_notes();
+	if (p[POLL_SIGNALS].revents)
+		head_hear_signal();
 	if (p[POLL_MUNGE].revents)
 		storm_worker_finish(&head.munge, NULL);
 	if (p[POLL_WRITER].revents)
@@ -281,18 +302,21 @@ static void head_turn(void)
 
 /* ------------------------------------------------------------------- life --- */
 
-/* Slurm signals all processes of a step, for the tasks.  The head ends with the
- * first launcher. */
-static void head_ignore_signals(void)
+/* Slurm signals all processes of a step, for the tasks.  The head ends with its runs, or
+ * with the first launcher. */
+static void head_take_signals(void)
 {
-	static const int all[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
+	static const int all[] = { SIGHUP,  SIGINT,  SIGQUIT,
 				   SIGUSR1, SIGUSR2, SIGPIPE };
-	sigset_t none;
+	sigset_t term;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		signal(all[i], SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGTERM, SIG_DFL); /* what is ignored is not queued */
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_SETMASK, &term, NULL);
+	head.signals = signalfd(-1, &term, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
 /* Clients have a moment to take what was sent to them. */
@@ -364,7 +388,7 @@ int head_serve(const char *socket, int parent, const struct head_keeper *k)
 
 	fcntl(parent, F_SETFD, FD_CLOEXEC);
 	launcher_log_as("head");
-	head_ignore_signals();
+	head_take_signals();
 	launcher_many_files();
 	good = head_add_conn(parent, CONN_PARENT) &&
 	       head_begin(socket, k, why, sizeof(why));

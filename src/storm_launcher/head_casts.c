@@ -157,6 +157,7 @@ void head_cast_kill(struct user_run *run, uint8_t sig)
 	}
 	if (sig == SIGKILL && !run->dying)
 		run->dying = 1;
+	run->signaled |= sig == SIGTERM || sig == SIGKILL;
 	if (!head_cast(run, sig, buf, RUN_KEY + 1 + 8 + 1))
 		head_signal_failed(run, sig);
 }

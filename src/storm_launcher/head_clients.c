@@ -113,6 +113,7 @@ static struct user_run *head_add_run(struct conn *c, const struct run_ask *ask,
 	if (run) {
 		run->kill_bad = ask->kill;
 		run->keep = ask->keep;
+		run->tells = c->what.tells;
 		run->limit = ask->limit * STORM_SEC;
 		run->wait = ask->wait;
 	}

@@ -151,9 +151,11 @@ void head_expire_limits(void)
 	uint64_t now = storm_now();
 	uint64_t passed = storm_min(now - before, 2 * LOOK * STORM_MS);
 
-	for (struct user_run *run = head.runs.first; run; run = run->next)
+	for (struct user_run *run = head.runs.first; run; run = run->next) {
 		if (run->state == RUN_RUNS)
 			head_expire_run(run, passed);
+		head_count_down(&run->doubt, passed);
+	}
 	before = now;
 }
 
@@ -168,6 +170,7 @@ int head_limits_wait(int ms)
 
 	for (const struct user_run *run = head.runs.first; run;
 	     run = run->next) {
+		wait = head_sooner(wait, run->doubt);
 		if (run->state != RUN_RUNS)
 			continue;
 		wait = head_sooner(wait, run->limit);

@@ -63,7 +63,8 @@ extern struct head {
 	uint8_t doors[STORM_KEY_LEN]; /* the key of doors */
 	uint64_t told_past;	      /* ids, head_casts.c */
 	int listener, inlets, event;
-	int keep; /* the lock of a keeper that is elsewhere; or -1 */
+	int signals; /* Slurm's SIGTERM; or -1 */
+	int keep;    /* the lock of a keeper that is elsewhere; or -1 */
 	struct storm_worker munge;
 	struct storm_worker writer; /* of the journal, */
 	bool writes;		    /* if it has begun */

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -231,6 +232,9 @@ void launcher_begin(struct storm_in *in, uint8_t *msg)
 		return;
 	}
 	run->waits = true;
+	/* Slurm's signal came before it: the step would wait for new tasks */
+	if (launcher.ending)
+		run->killed = SIGTERM;
 	launcher_begin_tasks(run);
 }
 

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,6 +167,18 @@ static void runs_give(struct runs *r, struct user_run *run)
 
 /* -------------------------------------------------------------- how it ends --- */
 
+/* Has a signal that Slurm ends steps by ended a task?  Or a program of the shell that the
+ * task is: a status says so. */
+static bool run_was_slurms(const struct user_run *run)
+{
+	const struct run_ended *e = run->signaled ? NULL : run->ended;
+
+	while (e && run_code_status(e->code) != 128 + SIGTERM &&
+	       run_code_status(e->code) != 128 + SIGKILL)
+		e = e->next;
+	return e != NULL;
+}
+
 /* Its ranks of these have ended, too. */
 static bool run_add_done(struct user_run *run, const struct storm_idset *ranks)
 {
@@ -247,6 +260,11 @@ bool runs_report(struct runs *r, uint32_t code, const struct storm_idset *ids)
 		if (ranks.count) {
 			good &= run_add_ended(run, code, &ranks);
 			runs_give(r, run);
+			/* Slurm signals one process after the other, and the
+			 * head may be the last */
+			if (run->state == RUN_IS_OVER && run->tells &&
+			    !run->ending && run_was_slurms(run))
+				run->doubt = RUNS_DOUBT;
 		}
 		storm_idset_clear(&ranks);
 	}
@@ -308,7 +326,8 @@ void runs_stop(struct user_run *run)
 
 enum run_end run_why_over(const struct user_run *run)
 {
-	return run->stopped		     ? RUN_END_STOPPED :
+	return run->stopped || (run->ending && run_was_slurms(run)) ?
+		       RUN_END_STOPPED :
 	       run->lost.count && !run->keep ? RUN_END_NODE_LOST :
 					       RUN_END_OWN;
 }
@@ -321,6 +340,15 @@ void runs_leave(struct runs *r, struct user_run *run)
 		runs_abort(run);
 	else
 		run_must_die(run);
+}
+
+void runs_end(struct runs *r)
+{
+	r->closing = true;
+	for (struct user_run *run = r->first; run; run = run->next) {
+		run->ending |= run->state == RUN_RUNS || run->doubt;
+		run->doubt = 0;
+	}
 }
 
 void runs_close(struct runs *r, bool now)
@@ -339,7 +367,7 @@ struct user_run *runs_over(const struct runs *r)
 {
 	struct user_run *run = r->first;
 
-	while (run && (run->state != RUN_IS_OVER || run->held))
+	while (run && (run->state != RUN_IS_OVER || run->held || run->doubt))
 		run = run->next;
 	return run;
 }

@@ -14,6 +14,9 @@
 #include "run_wire.h"
 #include "src/libstorm/storm.h"
 
+/* ns: a task that Slurm's signal has ended is reported so long before the head has its own
+ * at most. */
+#define RUNS_DOUBT 200000000ull
 /* A head that has given so many task ids takes no more runs. */
 #define RUNS_IDS_MAX 4000000000u
 
@@ -88,8 +91,12 @@ struct user_run {
 	uint64_t limit, waits, grace;
 	bool ends;    /* it is ended early */
 	bool stopped; /* the launchers end, and it with them */
-	bool held;    /* it is over, but not for the head yet */
-	int aborted;  /* a rank of MPI has ended it with this status; or 0 */
+	bool ending; /* Slurm ends the launchers, and its tasks have that signal, too */
+	bool signaled; /* the head has sent SIGTERM or SIGKILL to its tasks */
+	bool tells; /* its client is told why it is over, and may begin it again */
+	uint64_t doubt; /* ns that are left until its end is told, or 0 */
+	bool held;	/* it is over, but not for the head yet */
+	int aborted;	/* a rank of MPI has ended it with this status; or 0 */
 };
 
 /* What each node has. */
@@ -143,6 +150,9 @@ void runs_leave(struct runs *r, struct user_run *run);
 /* The launchers have not heard of it: it is over.  Or they are all gone. */
 void runs_abort(struct user_run *run);
 void runs_stop(struct user_run *run);
+/* Slurm ends the launchers, by SIGTERM: no other run begins.  Those that run have the
+ * signal already; what it kills has ended with the launchers. */
+void runs_end(struct runs *r);
 /* No other run begins.  now: those that run are killed, those that wait are over. */
 void runs_close(struct runs *r, bool now);
 

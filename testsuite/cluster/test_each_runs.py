@@ -231,6 +231,27 @@ storm run --stop; wait $each; echo code $?; ls there.* | wc -l; cat err
     assert "code 255\n4\n" in out.log() and re.search(EACH_ENDED, out.log(), re.M), out.log()
 
 
+@pytest.mark.parametrize("tasks", [1, 2])
+def test_step_signalled(lab, tasks):
+    """SIGTERM for the launchers' step ends what runs, and nothing more begins: the client says
+    so. The joblog has no line of these, so that --resume begins them again."""
+    one = begin(lab, f"""
+storm each -n{tasks} --joblog jobs 'echo >there.{{}}.$SLURM_PROCID; sleep 600' ::: $(seq 12) 2>err
+echo code $?; ls there.* | wc -l; cat err; echo lines $(wc -l <jobs)
+storm each -n{tasks} --resume --joblog jobs 'echo {{}}' ::: $(seq 12) >out
+echo code $?; sort -n out | uniq -c | awk '{{ print $1 }}' | uniq -c; echo lines $(wc -l <jobs)
+""")
+    until(lambda: len(list(one.dir.glob("there.*"))) == 8,
+          lambda: "eight tasks: " + one.log() + (one.dir / "err").read_text())
+    step, = re.findall(r"^(\d+\.\d+)$", lab.root("squeue -h -s -o %i"), re.M)
+    lab.root(f"scancel -s TERM {step}")
+    assert one.finish().code == 0, one.log()
+    first, rest = one.log().split("lines 1\n")
+    assert "code 255\n8\n" in first and re.search(EACH_ENDED, first, re.M), one.log()
+    assert not STARTED.findall(first.split("8\n", 1)[1])[1:], one.log()
+    assert re.search(rf"^code 0\n *12 {tasks}\nlines 13$", rest, re.M), one.log()
+
+
 def test_node_lost(lab):
     """Commands that had it begin again, when the others have ended, by new launchers: each is
     said. All of them end."""

@@ -494,6 +494,71 @@ START_TEST(test_leave_and_close)
 }
 END_TEST
 
+/* A run whose client may begin it again, and its first task's end. */
+static struct user_run *told_end(struct runs *r, uint32_t code)
+{
+	struct user_run *run = add(r, 1, 1);
+
+	run->tells = true;
+	must(runs_begin(r) == run);
+	report(r, code, run->first, run->first);
+	return run;
+}
+
+/* Slurm ends the launchers: what its signal kills has not ended of its own, even if the
+ * report comes before the head has the signal. */
+START_TEST(test_slurm_ends_launchers)
+{
+	const uint32_t cpus[] = { 4 }, term = run_code(RUN_SIGNALED, 15);
+	struct user_run *a, *b, *c;
+	struct runs r;
+
+	must(!runs_init(&r, 1, cpus));
+	a = told_end(&r, term); /* of others: it is told a moment later */
+	must(a->doubt && !runs_over(&r));
+	a->doubt = 0;
+	must(runs_over(&r) == a && run_why_over(a) == RUN_END_OWN);
+	runs_drop(&r, a);
+	a = told_end(&r, run_code(RUN_EXITED, 7));
+	must(runs_over(&r) == a && run_why_over(a) == RUN_END_OWN);
+	runs_drop(&r, a);
+	a = add(&r, 1, 1); /* nobody asks why it is over */
+	must(runs_begin(&r) == a);
+	report(&r, term, a->first, a->first);
+	must(runs_over(&r) == a);
+	runs_drop(&r, a);
+
+	a = told_end(&r, run_code(RUN_EXITED, 143)); /* a shell's */
+	b = add(&r, 1, 1);
+	c = add(&r, 1, 2);
+	b->tells = c->tells = true;
+	must(runs_begin(&r) == b && runs_begin(&r) == c && !runs_over(&r));
+	runs_end(&r);
+	must(runs_over(&r) == a && run_why_over(a) == RUN_END_STOPPED);
+	runs_drop(&r, a);
+	must(!runs_over(&r) && !runs_to_kill(&r)); /* they have time to end */
+	a = add(&r, 1, 1);
+	must(!runs_begin(&r));
+	runs_abort(a);
+	runs_drop(&r, a);
+	report(&r, 0, b->first, b->first);
+	must(runs_over(&r) == b && run_why_over(b) == RUN_END_OWN);
+	runs_drop(&r, b);
+	report(&r, 0, c->first, c->first);
+	report(&r, run_code(RUN_SIGNALED, 9), c->first + 1, c->first + 1);
+	must(runs_over(&r) == c && run_why_over(c) == RUN_END_STOPPED);
+	runs_fini(&r);
+
+	must(!runs_init(&r, 1, cpus));
+	a = add(&r, 1, 1); /* its client has killed it: it knows */
+	a->tells = a->signaled = true;
+	must(runs_begin(&r) == a);
+	report(&r, term, a->first, a->first);
+	must(runs_over(&r) == a && run_why_over(a) == RUN_END_OWN);
+	runs_fini(&r);
+}
+END_TEST
+
 /* With or without what can be asked for; some of it is refused. */
 static void add_any(struct runs *r, uint32_t nodes, struct rnd *x)
 {
@@ -1173,6 +1238,7 @@ int main(void)
 	tcase_add_test(t, test_codes);
 	tcase_add_test(t, test_lost_node);
 	tcase_add_test(t, test_leave_and_close);
+	tcase_add_test(t, test_slurm_ends_launchers);
 	tcase_add_loop_test(t, test_random, 0, unit_runs(50));
 	tcase_add_loop_test(t, test_random_faults, 0, unit_runs(50));
 	suite_add_tcase(s, t);
