@@ -27,7 +27,7 @@ storm each -k -n2 'echo {} $SLURM_PROCID $SLURM_NTASKS $SLURM_NNODES $PARALLEL_S
 storm each -N2 -n4 'echo $SLURMD_NODENAME #{}' ::: 1 2 | wc -l
 storm each -n1 -c2 'echo $SLURM_CPUS_PER_TASK $SLURM_NTASKS #{}' ::: 1
 storm each -n2 --joblog jobs 'test $SLURM_PROCID = 0 || exit {}; sleep 0.2' ::: 0 5 2>err
-echo code $?; tail -n +2 jobs | sort | awk '{ print $1, $2, ($4 >= 0.2), $7, $8 }'
+echo code $?; tail -n +2 jobs | sort | awk '{ print $1, $2, ($4 >= 0.1), $7, $8 }'
 cat err
 storm each -n2 'cat; echo end {}' ::: 1 <jobs
 storm each -n2 'printf "%s\n" {}' ::: "a'b \$x  *"
