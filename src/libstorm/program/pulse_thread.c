@@ -13,12 +13,17 @@
 
 #include "pulse_thread.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
 #include "src/libstorm/base/thread.h"
 #include "src/libstorm/wire/pulse.h"
 
 /* It reads so many at a time; if as many were refused, it pauses. */
 #define BATCH 64
 #define PAUSE (5 * STORM_MS)
+/* After a datagram it leaves those that follow unread for so long: a node above
+ * others would wake up for each of their signs.  A sign that is taken so much later
+ * is still one, and a node without children answers at once. */
+#define GATHER (10 * STORM_MS)
 #define WAIT_MAX STORM_SEC
 
 struct storm_pulse_thread {
@@ -39,54 +44,58 @@ static void pulse_thread_sleep(uint64_t ns)
 	nanosleep(&t, NULL);
 }
 
-static void pulse_thread_wait(struct storm_pulse_thread *t, uint64_t next)
+/* Wait until then, or for what wakes it; gather: not for datagrams. */
+static void pulse_thread_wait(struct storm_pulse_thread *t, uint64_t next,
+			      bool gather)
 {
-	struct pollfd p[2] = { { .fd = t->fd, .events = POLLIN },
-			       { .fd = t->wake, .events = POLLIN } };
+	struct pollfd p[2] = { { .fd = t->wake, .events = POLLIN },
+			       { .fd = t->fd, .events = POLLIN } };
 	uint64_t now = storm_now(), ns = next <= now ? 0 : next - now, count;
 	struct timespec ts;
 
-	if (ns > WAIT_MAX)
-		ns = WAIT_MAX;
+	ns = storm_min(ns, gather ? GATHER : WAIT_MAX);
 	ts.tv_sec = (time_t) (ns / STORM_SEC);
 	ts.tv_nsec = (long) (ns % STORM_SEC);
-	if (ppoll(p, 2, &ts, NULL) > 0 && p[1].revents &&
+	if (ppoll(p, gather ? 1 : 2, &ts, NULL) > 0 && p[0].revents &&
 	    read(t->wake, &count, sizeof(count)) < 0)
 		return;
 }
 
-/* Locked.  Returns how many were refused. */
-static unsigned int pulse_thread_read(struct storm_pulse_thread *t)
+/* Locked.  Returns how many came; *refused: how many of them do not count. */
+static unsigned int pulse_thread_read(struct storm_pulse_thread *t,
+				      unsigned int *refused)
 {
 	uint8_t buf[STORM_PULSE_LEN + 1];
-	unsigned int refused = 0;
-	ssize_t n;
+	unsigned int n = 0;
 
-	for (int i = 0; i < BATCH; i++) {
-		n = t->driver->pulse->receive(t->net, buf, sizeof(buf));
-		if (n < 0)
+	for (*refused = 0; n < BATCH; n++) {
+		ssize_t len =
+			t->driver->pulse->receive(t->net, buf, sizeof(buf));
+
+		if (len < 0)
 			break;
-		refused += !t->ops.take(t->arg, buf, (size_t) n, storm_now());
+		*refused +=
+			!t->ops.take(t->arg, buf, (size_t) len, storm_now());
 	}
-	return refused;
+	return n;
 }
 
 static void *pulse_thread_run(void *arg)
 {
 	struct storm_pulse_thread *t = arg;
-	unsigned int refused;
+	unsigned int came, refused;
 	uint64_t next;
 
 	while (!t->stop) {
 		pthread_mutex_lock(t->lock);
-		refused = pulse_thread_read(t);
+		came = pulse_thread_read(t, &refused);
 		next = t->ops.tick(t->arg, storm_now());
 		pthread_mutex_unlock(t->lock);
 		if (t->ops.tell)
 			t->ops.tell(t->arg);
 		if (refused == BATCH)
 			pulse_thread_sleep(PAUSE);
-		pulse_thread_wait(t, next);
+		pulse_thread_wait(t, next, came && came < BATCH);
 	}
 	return NULL;
 }
