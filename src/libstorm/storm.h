@@ -252,6 +252,8 @@ struct storm_report {
 enum storm_finding_kind {
 	STORM_FINDING_SILENT = 1, /* it gives none, and answers no question */
 	STORM_FINDING_HUNG,	  /* it gives them, and does nothing else */
+	STORM_FINDING_DEAF, /* it gives them, and nothing of the owner's has
+			       reached it for long */
 	STORM_FINDING_PATH, /* it answers the owner, and its parent in the tree
 			       does not hear it */
 	STORM_FINDING_BACK, /* the last finding is over */

@@ -219,6 +219,8 @@ static void strober_domain_on_finding(void *arg, const struct storm_finding *f)
 		[STORM_FINDING_SILENT] = "gives no sign of life",
 		[STORM_FINDING_HUNG] =
 			"gives signs of life, and its agent does nothing else",
+		[STORM_FINDING_DEAF] =
+			"gives signs of life, and hears nothing of this host",
 		[STORM_FINDING_PATH] =
 			"is heard here, and not by its neighbour in the tree",
 		[STORM_FINDING_BACK] = "is back",

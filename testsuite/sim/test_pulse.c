@@ -19,7 +19,7 @@
 #define PULSE (25 * STORM_MS)
 /* Four signs and three questions after the last sign, and the network. */
 #define FOUND (165 * STORM_MS)
-#define SEEDS 40
+#define SEEDS 12
 #define LARGEST 16384
 
 struct play {
@@ -30,7 +30,7 @@ struct play {
 	uint32_t found[STORM_FINDING_END]; /* how often, in all */
 	struct storm_finding last;
 	uint64_t last_at;
-	uint32_t *suspect; /* by node: is it one now? */
+	uint32_t *suspect; /* by node: what is found of it now; or 0 */
 };
 
 static void on_opened(void *arg, struct storm_outcome *out)
@@ -67,7 +67,7 @@ static void on_finding(void *arg, const struct storm_finding *f)
 			(double) storm_sim_now(p->sim) / STORM_MS, f->node,
 			(int) f->what, (double) f->silence / STORM_MS);
 	p->found[f->what]++;
-	p->suspect[f->node] = f->what != STORM_FINDING_BACK;
+	p->suspect[f->node] = f->what == STORM_FINDING_BACK ? 0 : f->what;
 	p->last = *f;
 	p->last_at = storm_sim_now(p->sim);
 }
@@ -237,6 +237,29 @@ static void path_is_cut(void)
 	play_end(&p);
 }
 
+/* Nothing comes to a node, and what it sends arrives. */
+static void is_deaf(uint32_t node)
+{
+	struct storm_sim_conf c = usual(73);
+	struct storm_range all = { 0, c.nodes + STORM_SIM_OWNERS - 1 };
+	struct storm_range one = { node, node };
+	struct storm_idset from = { &all, 1, 1 }, to = { &one, 1, 1 };
+	struct play p;
+
+	play_begin(&p, &c, 1);
+	/* longer than a question waits, shorter than the time-out of the dead */
+	storm_sim_cut(p.sim, &from, &to, 4800 * STORM_MS);
+	go_on(&p, 4700 * STORM_MS);
+	CHECK(p.found[STORM_FINDING_DEAF] == 1 &&
+		      p.suspect[node] == STORM_FINDING_DEAF &&
+		      !p.found[STORM_FINDING_SILENT],
+	      "n%u: %u findings, %u of silence", node, findings(&p),
+	      p.found[STORM_FINDING_SILENT]);
+	go_on(&p, 3 * STORM_SEC);
+	CHECK(!p.suspect[node], "n%u is not back", node);
+	play_end(&p);
+}
+
 /* One datagram in ten is lost: who lives is not suspected for long. */
 static void loses(uint64_t seed)
 {
@@ -314,6 +337,8 @@ int main(int argc, char **argv)
 	stands(40);
 	all_stand();
 	path_is_cut();
+	is_deaf(40);
+	is_deaf(2);
 	cost(64);
 	cost(getenv("SAN_FLAGS") && *getenv("SAN_FLAGS") ? 2048 : LARGEST);
 	printf("%llu plays, no violation\n", (unsigned long long) seeds);

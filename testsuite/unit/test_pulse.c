@@ -86,7 +86,7 @@ START_TEST(test_malformed)
 	static const struct storm_pulse bad[] = {
 		{ .kind = 0 },
 		{ .kind = STORM_PULSE_KINDS },
-		{ .kind = STORM_PULSE_SIGN, .flags = 0x2 },
+		{ .kind = STORM_PULSE_SIGN, .flags = 0x4 },
 		{ .kind = STORM_PULSE_SIGN, .node = 1 },
 		{ .kind = STORM_PULSE_ASK, .silence = 1 },
 	};

@@ -31,6 +31,9 @@ struct storm_pulse_gate {
 	} child[STORM_RADIX_MAX];
 };
 
+/* A node that misses so many heartbeats of the owner's says that it is deaf. */
+#define STORM_PULSE_DEAF_BEATS 4
+
 struct storm_pulser;
 
 /* Where pulses go: a datagram for this address. */
@@ -48,7 +51,7 @@ int storm_pulser_gate(struct storm_pulser *p,
 /* Is the gate that is open this one?  NULL: is none open? */
 bool storm_pulser_same(const struct storm_pulser *p,
 		       const struct storm_pulse_gate *gate);
-/* What this node says of itself from now on (STORM_PULSE_HUNG). */
+/* What this node says of itself from now on (STORM_PULSE_HUNG and the like). */
 void storm_pulser_flags(struct storm_pulser *p, uint8_t flags);
 /* Take a datagram.  False: it is refused. */
 bool storm_pulser_take(struct storm_pulser *p, const uint8_t *buf, size_t len,

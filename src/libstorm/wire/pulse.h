@@ -19,9 +19,11 @@ enum storm_pulse_kind {
 	STORM_PULSE_KINDS
 };
 
-/* What a node says of itself: its main loop has not run for long. */
+/* What a node says of itself.  Its main loop has not run for long. */
 #define STORM_PULSE_HUNG 0x1
-#define STORM_PULSE_FLAGS 0x1
+/* It has heard nothing of the owner for long. */
+#define STORM_PULSE_DEAF 0x2
+#define STORM_PULSE_FLAGS 0x3
 
 struct storm_pulse {
 	uint8_t kind, flags; /* of NEWS: the child's */

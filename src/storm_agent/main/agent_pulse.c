@@ -36,6 +36,7 @@ struct agent_pulse {
 	struct storm_pulse_thread *thread;
 	uint64_t session;	 /* the main loop's: the domain's; 0: none */
 	_Atomic uint64_t looped; /* when the main loop ran last */
+	_Atomic uint64_t heard;	 /* when it heard the owner; 0: no session */
 };
 
 static void agent_pulse_send(void *arg, const struct storm_addr *to,
@@ -57,9 +58,15 @@ static bool agent_pulse_take(void *arg, const uint8_t *buf, size_t len,
 static uint64_t agent_pulse_tick(void *arg, uint64_t now)
 {
 	struct agent_pulse *p = arg;
-	bool hung = now > p->looped + HUNG_AFTER;
+	uint64_t heard = p->heard;
+	uint8_t flags = 0;
 
-	storm_pulser_flags(p->pulser, hung ? STORM_PULSE_HUNG : 0);
+	if (now > p->looped + HUNG_AFTER)
+		flags = STORM_PULSE_HUNG;
+	else if (heard && now > heard + STORM_PULSE_DEAF_BEATS *
+						  p->a->conf.set.heartbeat)
+		flags = STORM_PULSE_DEAF;
+	storm_pulser_flags(p->pulser, flags);
 	return storm_pulser_tick(p->pulser, now);
 }
 
@@ -132,6 +139,7 @@ void agent_pulse_exchange(struct agent *a)
 	if (!p)
 		return;
 	p->looped = storm_now();
+	p->heard = p->session ? storm_nm_heard(a->nm, p->session) : 0;
 	on = p->session && storm_nm_pulse_gate(a->nm, p->session, &gate);
 	pthread_mutex_lock(&p->lock);
 	same = storm_pulser_same(p->pulser, on ? &gate : NULL);

@@ -53,6 +53,13 @@ bool storm_nm_pulse_gate(struct storm_nm *nm, uint64_t session,
 	return s && nm_pulse_gate(s, out);
 }
 
+uint64_t storm_nm_heard(struct storm_nm *nm, uint64_t session)
+{
+	struct nm_session *s = nm_find_host(nm, session);
+
+	return s ? s->heard.at : 0;
+}
+
 void storm_nm_pulse_elsewhere(struct storm_nm *nm)
 {
 	nm->pulse_elsewhere = true;
@@ -85,6 +92,11 @@ uint64_t nm_pulse_tick(struct nm_session *s, uint64_t now)
 		return STORM_NEVER;
 	if (!storm_pulser_same(s->pulser, on ? &gate : NULL))
 		storm_pulser_gate(s->pulser, on ? &gate : NULL, now);
+	storm_pulser_flags(s->pulser,
+			   now > s->heard.at + STORM_PULSE_DEAF_BEATS *
+							   s->open->heartbeat ?
+				   STORM_PULSE_DEAF :
+				   0);
 	return storm_pulser_tick(s->pulser, now);
 }
 

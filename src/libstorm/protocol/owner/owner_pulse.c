@@ -34,8 +34,8 @@ struct owner_watched {
 	uint32_t of; /* the suspect whose child it is, or STORM_NO_NODE */
 	bool child;  /* of the owner: it gives signs, and need not be asked */
 	bool known;  /* it was heard, so it can be missed */
-	bool path, hung; /* as told */
-	uint8_t flags;
+	bool path;   /* as told */
+	enum storm_finding_kind says; /* of itself, as told */
 	uint64_t missed_at; /* when another node said last that it misses it */
 	uint64_t since;	    /* when the first of these words came */
 	uint64_t ask_at;
@@ -74,6 +74,7 @@ static struct owner_watched *owner_watched_add(struct storm_owner *o,
 	memset(w, 0, sizeof(*w));
 	w->node = node;
 	w->of = STORM_NO_NODE;
+	w->says = STORM_FINDING_BACK;
 	w->ask_at = now;
 	storm_watch_begin(&w->watch, now);
 	return w;
@@ -133,7 +134,7 @@ static bool owner_watched_needed(const struct storm_owner *o,
 
 	if (!storm_tree_member(&o->tree, w->node))
 		return false;
-	if (w->child || w->watch.suspect)
+	if (w->child || w->watch.suspect || w->says != STORM_FINDING_BACK)
 		return true;
 	if (w->missed_at && now < w->missed_at + NEWS_LAST)
 		return true;
@@ -195,7 +196,10 @@ static void owner_watched_adopt(struct storm_owner *o, uint32_t node,
 static void owner_watched_heard(struct storm_owner *o, struct owner_watched *w,
 				uint8_t flags, uint64_t now)
 {
-	bool hung = flags & STORM_PULSE_HUNG;
+	enum storm_finding_kind is =
+		flags & STORM_PULSE_HUNG ? STORM_FINDING_HUNG :
+		flags & STORM_PULSE_DEAF ? STORM_FINDING_DEAF :
+					   STORM_FINDING_BACK;
 
 	if (storm_watch_heard(&w->watch, o->conf.set.pulse, now)) {
 		owner_pulse_tell(o, w, STORM_FINDING_BACK, now);
@@ -203,11 +207,9 @@ static void owner_watched_heard(struct storm_owner *o, struct owner_watched *w,
 	}
 	w->known = true;
 	w->question = 0;
-	if (hung != w->hung)
-		owner_pulse_tell(o, w,
-				 hung ? STORM_FINDING_HUNG : STORM_FINDING_BACK,
-				 now);
-	w->hung = hung;
+	if (is != w->says)
+		owner_pulse_tell(o, w, is, now);
+	w->says = is;
 }
 
 /* A node misses another one, or has heard what that one says of itself. */
@@ -305,7 +307,8 @@ static uint64_t owner_watched_path(struct storm_owner *o,
 	bool missed = w->missed_at && now < w->missed_at + NEWS_NOW;
 	uint64_t at = w->since + PATH_AFTER;
 
-	if (w->path || !missed || w->watch.suspect || w->hung)
+	if (w->path || !missed || w->watch.suspect ||
+	    w->says != STORM_FINDING_BACK)
 		return STORM_NEVER;
 	if (now < at)
 		return at;
@@ -323,6 +326,9 @@ static uint64_t owner_watched_look(struct storm_owner *o, uint32_t i,
 	struct owner_watched *w = &o->pulse.watched[i];
 	uint64_t next = STORM_NEVER;
 
+	/* no question reaches it: its parent hears it, and says so */
+	if (w->says == STORM_FINDING_DEAF && now < w->missed_at + NEWS_LAST)
+		return w->missed_at + NEWS_LAST;
 	if (!w->child && !w->watch.suspect) {
 		if (now >= w->ask_at) {
 			owner_pulse_ask(o, w);
