@@ -235,6 +235,8 @@ static void strober_domain_on_finding(void *arg, const struct storm_finding *f)
 		witness_find(f->node, SUSPECTS_SILENT, now - f->silence, now);
 	else if (f->what == STORM_FINDING_HUNG)
 		witness_find(f->node, SUSPECTS_HUNG, now - f->silence, now);
+	else if (f->what == STORM_FINDING_DEAF)
+		witness_find(f->node, SUSPECTS_CUT, now - f->silence, now);
 	else /* also if its neighbour alone does not hear it */
 		witness_find(f->node, SUSPECTS_BACK, 0, now);
 }
