@@ -4,7 +4,9 @@ if slurmctld dies; and that nodes accept contexts only from slurmctld."""
 import os
 import pathlib
 import re
+import signal
 import subprocess
+import time
 
 import pytest
 
@@ -173,6 +175,47 @@ def test_slurmctld_killed(lab):
     for step, one in zip(steps, got):
         step.end()
         assert step.context() == one
+    command(lab, "scancel", job)
+
+
+def asks(lab, node):
+    """Whether a slurmstepd of the node has a connection to slurmctld's port."""
+    for pid in lab.pids(node, "slurmstepd"):
+        try:
+            own = {os.readlink(f"/proc/{pid}/fd/{fd}")
+                   for fd in os.listdir(f"/proc/{pid}/fd")}
+            rows = pathlib.Path(f"/proc/{pid}/net/tcp").read_text()
+        except OSError:     # it has just ended
+            continue
+        if [row for row in map(str.split, rows.splitlines()[1:])
+                if row[2].endswith(f":{6817:04X}") and row[3] == "01"
+                and f"socket:[{row[9]}]" in own]:
+            return True
+    return False
+
+
+@pytest.mark.every_release
+def test_slurmctld_dies_at_the_end(lab):
+    """slurmctld is killed while slurmstepd tells it of the step's end. Slurm tells
+    it again after a minute; the context is back much earlier."""
+    command(lab, "salloc", "--no-shell", "-Q", "-N1", "-n8", "-Jdies",
+            user="user", cwd="/")
+    job = command(lab, "squeue", "-h", "-n", "dies", "-o", "%i")
+    step = Step(lab, "end", f"--jobid={job}", "-n1", "--exact")
+    step.context()
+    save_jobs(lab, job)
+    node = command(lab, "squeue", "-h", "-j", job, "-o", "%N")
+    lab.kill("ctl", "slurmctld", signal.SIGSTOP)
+    step.go.touch()
+    until(lambda: asks(lab, node), "slurmstepd to tell slurmctld")
+    lab.kill("ctl", "slurmctld")
+    begun = time.monotonic()
+    lab.restart("ctl", "slurmctld")
+    until(lambda: f"{job}.0" not in command(lab, "squeue", "-h", "-s", "-o", "%i")
+          .split(), "slurmctld to know of the step's end")
+    took = time.monotonic() - begun
+    assert took < 40, f"the step was over after {took:.0f} s"
+    step.end()
     command(lab, "scancel", job)
 
 

@@ -24,6 +24,7 @@
 #include "src/plugins/switch/storm/context/context_ctld.h"
 #include "src/slurm/stepd.h"
 #include "src/stepd/step_relay.h"
+#include "src/stepd/step_wake.h"
 #include "src/storm_common/child_log.h"
 #include "src/storm_common/slurm_build.h"
 #include "stepinfo.h"
@@ -112,6 +113,7 @@ int switch_p_job_postfini(stepd_step_rec_t *job)
 	if (job->jmgr_pid > 0 && kill(-job->jmgr_pid, SIGKILL) &&
 	    errno != ESRCH)
 		debug("%ps: kill: %m", &job->step_id);
+	step_wake_start();
 	step_relay_drain();
 	return SLURM_SUCCESS;
 }
