@@ -105,6 +105,17 @@ def peak(pid):
         return int(re.search(r"VmHWM:\s*(\d+) kB", f.read())[1]) / 1024
 
 
+def written(pids):
+    """Bytes that each of them has written, where all their pipes are full; otherwise None."""
+    if not all(map(full, pids)):
+        return None
+    sums = []
+    for pid in pids:
+        with open(f"/proc/{pid}/io") as f:
+            sums.append(int(re.search(r"wchar: (\d+)", f.read())[1]))
+    return sums
+
+
 @pytest.mark.parametrize("options", ["-l", "--fold"])
 def test_stopped_client(lab, options):
     """While a client is stopped its tasks stand, memory of head and launchers is bounded,
@@ -114,8 +125,9 @@ storm run true
 storm run {options} -N3 -n5 -x n1 sh -c 'until [ -e go ]; do touch up.$SLURM_PROCID; sleep 0.02; done
   yes "$SLURM_PROCID $(printf %0100d 0)" | head -n 150000' |
   awk '{{ n[$0]++ }} END {{ for (k in n) print substr(k, 1, 6), n[k] }}' | sort >counts &
-until [ -e stuck ]; do sleep 0.05; done
-storm run -n1 -w n4 echo other; touch other; wait; cat counts
+until [ -e go ]; do sleep 0.05; done
+until [ -e stuck ]; do storm run -n1 -w n4 echo other >>others; done; touch end
+wait; sort -u others; cat counts
 """)
     until(lambda: all((one.dir / f"up.{n}").exists() for n in range(5)),
           lambda: "the tasks: " + one.log())
@@ -125,10 +137,22 @@ storm run -n1 -w n4 echo other; touch other; wait; cat counts
 
     def writers():
         return [pid for node in lab.names[1:] for pid in lab.lab.pids(node, "head")]
-    until(lambda: len(writers()) == 5 and all(map(full, writers())),
-          lambda: f"{writers()} to stand")
+
+    def others():
+        return (one.dir / "others").read_text().count("\n") if (one.dir / "others").exists() else 0
+
+    def stand():
+        """A head that reads on would have done so while it had another run."""
+        them, count = writers(), others()
+        assert len(them) == 5, "tasks have written all to a client that does not read"
+        before = written(them)
+        # one has begun and ended since
+        until(lambda: others() >= count + 2, lambda: "another run: " + one.log())
+        return before and writers() == them and written(them) == before
+    until(lambda: len(writers()) == 5, lambda: "the writers: " + one.log())
+    until(stand, lambda: f"{writers()} to stand")
     (one.dir / "stuck").touch()
-    until((one.dir / "other").exists, lambda: "the other run: " + one.log())
+    until((one.dir / "end").exists, lambda: "the other run: " + one.log())
     all_of_them = [the_head(lab)] + [p for node in lab.names for p in launchers(lab, node)]
     assert len(all_of_them) == 5 and max(map(peak, all_of_them)) < 64, \
         [*map(peak, all_of_them)]
