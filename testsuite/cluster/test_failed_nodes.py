@@ -32,15 +32,26 @@ def said(lab):
     return lab.log("ctl", "slurmctld")
 
 
+def members(lab):
+    """All nodes are in the domain: since it was opened, or by a line of their own."""
+    def is_in(host):
+        text = said(lab)
+        return "joined the cluster domain" in lab.log(host, "slurmd") and \
+            "the cluster domain is open" in text and \
+            text.rfind(f"node {host} is excluded from") <= \
+            text.rfind(f"node {host} is a member of")
+
+    for host in lab.nodes:
+        until(lambda: is_in(host), f"{host} to be a member")
+
+
 @pytest.mark.every_release
 def test_the_cluster_domain_is_always_there():
     """Nothing is shared: all nodes are its members, no strobe is sent, and nothing is
     called gang scheduling."""
     made = new_lab("always", 3)
     try:
-        for node in ("n1", "n2", "n3"):
-            until(lambda: f"node {node} is a member of the cluster domain" in
-                  said(made), f"{node} to be a member")
+        members(made)
         text = said(made)
         assert "the cluster domain is open: 3 nodes" in text, text
         assert "nothing is gang scheduled" in text, text
@@ -146,8 +157,7 @@ def lab(request):
     mark = request.node.get_closest_marker("lab_with")
     made = new_lab("dead", 8, mark.args if mark else ())
     try:
-        for i in range(1, 9):
-            until(lambda: f"node n{i} is a member of" in said(made), "all members")
+        members(made)
         yield made
         assert "not responding, setting DOWN" not in said(made)
     finally:
@@ -217,6 +227,30 @@ def test_an_administrators_drain_stays(lab):
     port(lab, "n3", "up")
     until(lambda: "failed=" not in node(lab), "n3 to be back")
     assert re.search(r"State=\S*DRAIN.*Reason=fan ", node(lab)), node(lab)
+
+
+def test_a_planned_reboot_is_no_failure():
+    """Nor is a node that slurmctld has set down itself: nothing is said of either."""
+    made = new_lab("planned", 3, ["FailedNode=down"], ["RebootProgram=/bin/true"])
+    try:
+        members(made)
+        made.run(["scontrol", "reboot", "n1"], cwd="/", check=True)
+        made.run(["scontrol", "update", "NodeName=n2", "State=DOWN", "Reason=fan"],
+                 cwd="/", check=True)
+        until(lambda: re.search(r"State=\S*REBOOT_ISSUED", node(made, "n1")),
+              lambda: f"slurmctld to have n1 rebooted: {node(made, 'n1')}")
+        for host in ("n1", "n2"):
+            port(made, host, "down")
+        for host in ("n1", "n2"):
+            until(lambda: re.search(f"node {host} gives no sign of life.*node {host} is "
+                                    "excluded from", said(made), re.S),
+                  f"{host} to be lost")
+            assert "failed=" not in node(made, host), node(made, host)
+            assert f"storm: node {host}" not in said(made)
+        assert "Reason=fan" in node(made, "n2")
+        assert "setting down" not in said(made)
+    finally:
+        made.down()
 
 
 @pytest.mark.lab_with("FailedNode=down")

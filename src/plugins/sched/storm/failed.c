@@ -110,12 +110,16 @@ static char *failed_reason(const struct failed_node *n)
 			      failed_cause(&n->v));
 }
 
-static bool failed_is_ours(const node_record_t *n)
+static bool failed_has_reason(const node_record_t *n)
 {
-	return (IS_NODE_DRAIN(n) || IS_NODE_DOWN(n)) && n->reason &&
-	       n->reason_uid == slurm_conf.slurm_user_id &&
+	return n->reason && n->reason_uid == slurm_conf.slurm_user_id &&
 	       (!strncmp(n->reason, NO_HEARTBEAT, strlen(NO_HEARTBEAT)) ||
 		!strncmp(n->reason, NO_SLURMD, strlen(NO_SLURMD)));
+}
+
+static bool failed_is_ours(const node_record_t *n)
+{
+	return (IS_NODE_DRAIN(n) || IS_NODE_DOWN(n)) && failed_has_reason(n);
 }
 
 /* -------------------------------------------------------------------- views --- */
@@ -197,6 +201,9 @@ static void failed_do(struct failed *f, const char *name, uint32_t i,
 	if (acts & FAILED_RESUME && failed_is_ours(node)) {
 		info("storm: node %s is back: resuming it", name);
 		failed_update(name, NODE_RESUME, NULL);
+		/* slurmctld keeps it while jobs have the node, from 23.11 on */
+		if (!failed_is_ours(node) && failed_has_reason(node))
+			xfree(node->reason);
 	}
 }
 
