@@ -153,6 +153,21 @@ def test_slurmd_killed_and_restarted_while_tasks_run(fresh):
     fresh.by_storm(run)
 
 
+@pytest.mark.every_release
+@pytest.mark.lab_with(conf=["KillWait=1"])
+def test_node_loses_power_and_boots_while_tasks_run(fresh):
+    """Its tasks have no end that anybody can report, and no other task fails. Stock's
+    srun leaves them out, and exits with 0: see chaos."""
+    s = fresh.start_srun("-N4 -n8 {do} touch up.%t @4-5 wait {dir}/never")
+    until(lambda: all((s.dir / f"up.{i}").exists() for i in range(8)),
+          "the tasks to run")
+    fresh.lab.fault("kill", "n3")
+    fresh.lab.heal()
+    run = s.finish()
+    assert run.code == 137, str(run)
+    assert "srun: error: n3: tasks 4-5: Killed" in run.err, str(run)
+
+
 @BRIEF
 def test_slurmd_killed_before_the_launch(fresh):
     """Its agent lives and cannot deliver. The message names the node, and srun

@@ -47,6 +47,20 @@ static void step_on_task_finish(task_exit_msg_t *msg)
 		debug("storm: duplicate task exit message");
 }
 
+static void step_on_task_start(launch_tasks_response_msg_t *msg)
+{
+	struct storm_session *s = storm_session_find(&msg->step_id);
+
+	if (!s)
+		return;
+	slurm_mutex_lock(&s->lock);
+	for (uint32_t i = 0; s->begun && i < msg->count_of_pids; i++)
+		if (!msg->return_code && msg->task_ids[i] < s->tasks)
+			bit_set(s->begun, msg->task_ids[i]);
+	slurm_mutex_unlock(&s->lock);
+	s->callbacks.task_start(msg);
+}
+
 static void step_on_complete(srun_job_complete_msg_t *msg)
 {
 	storm_session_await_starts(); /* scancel */
@@ -60,6 +74,8 @@ step_wrap_callbacks(struct storm_session *s,
 	slurm_step_launch_callbacks_t wrapped = *callbacks;
 
 	s->callbacks = *callbacks;
+	if (wrapped.task_start)
+		wrapped.task_start = step_on_task_start;
 	if (wrapped.task_finish)
 		wrapped.task_finish = step_on_task_finish;
 	if (!wrapped.step_complete)
@@ -148,6 +164,40 @@ static void step_log_timeline(struct storm_session *s)
 	storm_record_write(&s->rec);
 }
 
+/*
+ * Tasks that ran on a node when it lost power have no end that anybody can
+ * report.  When the node is back, Slurm aborts the step and leaves them out:
+ * srun exited with 0, and the job was COMPLETED.  So they end here as what they
+ * are, killed.  Where --no-kill lets a step go on, nothing is aborted.
+ */
+static void step_end_lost(const slurm_step_ctx_t *ctx, struct storm_session *s)
+{
+	const struct step_launch_state *sls = ctx->launch_state;
+	const slurm_step_layout_t *layout = sls->layout;
+	task_exit_msg_t msg = { .return_code = SIGKILL,
+				.step_id = ctx->step_req->step_id };
+	uint32_t task;
+
+	if (!s->exited || !sls->abort || !s->callbacks.task_finish)
+		return;
+	for (uint32_t n = 0; n < layout->node_cnt; n++) {
+		msg.num_tasks = 0;
+		msg.task_id_list =
+			xcalloc(layout->tasks[n] + 1, sizeof(uint32_t));
+		slurm_mutex_lock(&s->lock);
+		for (uint32_t i = 0; i < layout->tasks[n]; i++) {
+			task = layout->tids[n][i];
+			if (task < s->tasks && bit_test(s->begun, task) &&
+			    !bit_test(s->exited, task))
+				msg.task_id_list[msg.num_tasks++] = task;
+		}
+		slurm_mutex_unlock(&s->lock);
+		if (msg.num_tasks)
+			step_on_task_finish(&msg);
+		xfree(msg.task_id_list);
+	}
+}
+
 /* Every step ends here.  It is the last place where the launch state exists in
  * any case. */
 void storm_step_launch_wait_finish(slurm_step_ctx_t *ctx)
@@ -160,6 +210,7 @@ void storm_step_launch_wait_finish(slurm_step_ctx_t *ctx)
 	if (!s)
 		return;
 	storm_session_drop_domain(s); /* no more reports */
+	step_end_lost(ctx, s);
 	step_log_timeline(s);
 	task_reports_stop(s);
 	storm_session_close(s);
