@@ -327,15 +327,15 @@ def test_hang(lab, path):
     """What touches it waits until the heal, on this host alone; it can be killed."""
     lab.run(f"echo here >{path}/file", host="n3", cwd="/", check=True)
     lab.fault("hang", "n3", path)
-    reads = [lab.popen(["cat", path + "/file"], host="n3", cwd="/",
+    reads = [lab.popen(["/bin/cat", path + "/file"], host="n3", cwd="/",
                        stderr=subprocess.PIPE) for _ in "12"]
     until(lambda: all(waiting(one) for one in reads), "both to wait")
-    assert lab.run(["ls", path], host="n1", cwd="/").returncode == 0
+    assert lab.run(["/bin/ls", path], host="n1", cwd="/").returncode == 0
     reads[0].kill()
     assert reads[0].wait(60) != 0 and waiting(reads[1])
     lab.heal()
     assert reads[1].wait(60) == 1
-    done = lab.run(["cat", path + "/file"], host="n3", cwd="/")
+    done = lab.run(["/bin/cat", path + "/file"], host="n3", cwd="/")
     assert done.stdout == "here\n"
     for one in reads:
         one.stderr.close()
