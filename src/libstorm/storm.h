@@ -220,7 +220,8 @@ int storm_protocol_version(void);
 enum storm_state {
 	STORM_PENDING,
 	STORM_DONE,    /* every member has applied it; the faults name nodes
-			   lost after the decision */
+			   lost after the decision, and with STORM_FILE_EACH
+			   those without the file */
 	STORM_ABORTED, /* no member has applied it or will; the faults name
 			   the nodes that caused this */
 	STORM_UNKNOWN  /* the domain was lost before the answer came */
@@ -383,6 +384,9 @@ enum storm_target_kind {
 #define STORM_FILE_LIBDIR 0x4	 /* also make directory "<path>_libs" */
 #define STORM_FILE_IN_LIBDIR 0x8 /* path is a name inside that directory */
 #define STORM_FILE_FLAGS 0xf
+/* For the owner of a step domain alone: the file need not come to all nodes together,
+ * see storm_xfer_and_signal(). */
+#define STORM_FILE_EACH 0x10
 /* As Slurm's sbcast does, even with -p: drop the set-id and sticky bits. */
 #define STORM_FILE_MODE 0777
 
@@ -411,6 +415,11 @@ struct storm_target {
  * Returns NULL if there is no memory, the domain is closed, the target is
  * invalid, or P is empty, names other nodes or has more than STORM_SET_RANGES
  * ranges.  The caller frees the event with storm_event_destroy().
+ *
+ * STORM_FILE_EACH: if a few nodes (at most a quarter, or one) are behind all others for
+ * a moment, these show the file, and it goes on for those.  If a few fail by a fault of
+ * their own, as a full disk, the end is DONE, and the faults name them: they have no
+ * file.
  */
 storm_event_t *storm_xfer_and_signal(storm_domain_t *d,
 				     const struct storm_idset *P,

@@ -78,12 +78,12 @@ bool history_holds(enum storm_relation rel, uint64_t a, uint64_t b)
 void history_print(const struct history *h, size_t last)
 {
 	static const char *const name[] = {
-		"issued",    "named",	 "forgotten", "result",	   "decided",
-		"excluded",  "joined",	 "lost",      "heard",	   "epoch",
-		"left",	     "staged",	 "shown",     "read",	   "event",
-		"own",	     "reported", "acked",     "accepted",  "cost",
-		"window",    "kept",	 "forged",    "disturbed", "broken",
-		"restarted", "calm",
+		"issued", "named",     "forgotten", "result", "decided",
+		"behind", "excluded",  "joined",    "lost",   "heard",
+		"epoch",  "left",      "staged",    "shown",  "read",
+		"event",  "own",       "reported",  "acked",  "accepted",
+		"cost",	  "window",    "kept",	    "forged", "disturbed",
+		"broken", "restarted", "calm",
 	};
 
 	for (size_t i = h->count > last ? h->count - last : 0; i < h->count;

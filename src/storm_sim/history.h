@@ -25,8 +25,9 @@ enum history_kind {
 	HISTORY_RESULT,	   /* op, what: enum storm_state, or with compare
 				   HISTORY_TRUE and so on; after its NAMED */
 	/* the owner */
-	HISTORY_DECIDED,  /* op, epoch, number, what: storm_decision;
+	HISTORY_DECIDED, /* op, epoch, number, what: storm_decision;
 				   peer: which owner */
+	HISTORY_BEHIND,	 /* node, op: the decision that follows is not for it */
 	HISTORY_EXCLUDED, /* node, epoch */
 	HISTORY_JOINED,	  /* node, epoch: its variables are empty */
 	HISTORY_LOST,	  /* peer: that owner has lost its domain, or may
@@ -83,7 +84,9 @@ struct history_op {
 	bool own;	       /* compare of an own variable: unordered */
 	struct storm_idset to; /* P; empty: all nodes */
 	bool writes, event;
-	uint32_t place; /* written on P */
+	bool each;	 /* not all of P need show it together */
+	uint64_t others; /* ns, for P's nodes that are not disturbed; 0: any */
+	uint32_t place;	 /* written on P */
 	uint64_t value;
 	uint32_t place_r; /* compared */
 	enum storm_relation rel;

@@ -56,7 +56,7 @@ struct judge {
 	struct op_state *op; /* by op - 1 */
 	struct node_state *node;
 	/* by op - 1, node; unseen: the place had this value already */
-	uint8_t *staged, *shown, *signalled, *unseen;
+	uint8_t *staged, *shown, *signalled, *unseen, *behind;
 	uint64_t *model;   /* by node, place: after all decisions so far */
 	uint64_t *own_low; /* by op - 1, node: own variable when issued */
 	uint32_t *line;	   /* ops committed, in order */
@@ -189,6 +189,7 @@ static void oracle_all_staged(struct judge *j, const struct history_entry *e)
 
 	for (uint32_t i = 0; i < j->h->nodes; i++)
 		if (oracle_member_of(j, o, i) &&
+		    !j->behind[oracle_cell(j, e->op, i)] &&
 		    !j->staged[oracle_cell(j, e->op, i)])
 			oracle_wrong(
 				j,
@@ -444,12 +445,24 @@ static void oracle_in_order(struct judge *j, struct node_state *n,
 		const struct history_op *o = &j->h->op[op - 1];
 
 		if (history_in(o, e->node) && !j->op[op - 1].revoked &&
-		    oracle_missing(j, op, e->node))
+		    !(o->each && n->named) && oracle_missing(j, op, e->node))
 			oracle_wrong(j,
 				     "n%u shows op %u, but not op %u before it",
 				     e->node + 1, e->op, op);
 	}
 	n->line = to;
+}
+
+/* A node without a fault waits for no other one that is behind. */
+static void oracle_in_time(struct judge *j, const struct history_entry *e)
+{
+	const struct history_op *o = &j->h->op[e->op - 1];
+	uint64_t took = e->at - j->op[e->op - 1].issued_at;
+
+	if (o->others && took > o->others && !j->node[e->node].disturbed &&
+	    !j->node[e->node].broken)
+		oracle_wrong(j, "n%u has op %u only %.3f s after it was issued",
+			     e->node + 1, e->op, (double) took / 1e9);
 }
 
 static void oracle_shown(struct judge *j, const struct history_entry *e)
@@ -480,6 +493,8 @@ static void oracle_shown(struct judge *j, const struct history_entry *e)
 		oracle_wrong(j, "n%u shows op %u with other data", e->node + 1,
 			     e->op);
 	oracle_in_order(j, n, e);
+	if (o->each)
+		oracle_in_time(j, e);
 	j->shown[oracle_cell(j, e->op, e->node)] = 1;
 	if (o->writes)
 		n->mem[o->place] = o->value;
@@ -667,6 +682,11 @@ static void oracle_one(struct judge *j, const struct history_entry *e)
 		break;
 	case HISTORY_STAGED:
 		j->staged[oracle_cell(j, e->op, e->node)] = 1;
+		if (!j->h->op[e->op - 1].each)
+			oracle_in_time(j, e);
+		break;
+	case HISTORY_BEHIND:
+		j->behind[oracle_cell(j, e->op, e->node)] = 1;
 		break;
 	case HISTORY_SHOWN:
 		if (e->op)
@@ -747,6 +767,10 @@ static void oracle_op_over(struct judge *j, uint32_t op)
 
 	if (s->issued && !s->ended && !j->lost[s->owner])
 		oracle_wrong(j, "op %u never ended", op);
+	for (uint32_t i = 0; o->others && s->issued && i < j->h->nodes; i++)
+		if (history_in(o, i) && !j->node[i].disturbed &&
+		    !j->node[i].broken && !j->staged[oracle_cell(j, op, i)])
+			oracle_wrong(j, "n%u never has op %u", i + 1, op);
 	for (uint32_t i = 0; i < j->h->nodes; i++)
 		any |= j->shown[oracle_cell(j, op, i)];
 	for (uint32_t i = 0; any && !j->lim->dead && i < j->h->nodes; i++) {
@@ -805,10 +829,11 @@ bool oracle_judge(const struct history *h, const struct oracle_limits *lim,
 
 	j.op = oracle_zeroes(h->ops, sizeof(*j.op));
 	j.node = oracle_zeroes(h->nodes, sizeof(*j.node));
-	j.staged = oracle_zeroes(4 * cells, 1);
+	j.staged = oracle_zeroes(5 * cells, 1);
 	j.shown = j.staged + cells;
 	j.signalled = j.shown + cells;
 	j.unseen = j.signalled + cells;
+	j.behind = j.unseen + cells;
 	j.model = oracle_zeroes(places, sizeof(*j.model));
 	j.own_low = oracle_zeroes(cells, sizeof(*j.own_low));
 	j.line = oracle_zeroes(h->ops, sizeof(*j.line));

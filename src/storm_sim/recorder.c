@@ -411,6 +411,10 @@ static void recorder_decided(struct recorder *r, uint32_t k,
 	r->owner[k].decided = o->cast.op;
 	if (op && o->cast.decision == STORM_COMMIT)
 		r->op[op - 1].committed = true;
+	for (uint32_t i = 0; op && r->h.op[op - 1].each && i < r->h.nodes; i++)
+		if (o->cast.p.count && history_in(&r->h.op[op - 1], i) &&
+		    !storm_idset_has(&o->cast.p, i))
+			RECORD(r, .kind = HISTORY_BEHIND, .node = i, .op = op);
 	if (op && !recorder_is_void(r, k))
 		RECORD(r, .kind = HISTORY_DECIDED, .node = STORM_NO_NODE,
 		       .peer = k, .op = op, .epoch = o->link.epoch,

@@ -403,7 +403,9 @@ static int op_issue_transfer(struct run *r, const struct op *o)
 {
 	bool launch = o->kind == OP_LAUNCH;
 	bool file = !launch && o->target == STORM_TARGET_FILE;
-	struct history_op h = { .event = true };
+	struct history_op h = { .event = true,
+				.each = file && o->each,
+				.others = ns_of(o->others) };
 	struct recorder_op data = { .size = (uint64_t) o->size };
 	struct storm_target to = { .kind = STORM_TARGET_MEMORY };
 	struct storm_range range;
@@ -416,6 +418,9 @@ static int op_issue_transfer(struct run *r, const struct op *o)
 			 r->transfers);
 		to = (struct storm_target) { .kind = STORM_TARGET_FILE,
 					     .path = data.path,
+					     .flags = o->each ?
+							      STORM_FILE_EACH :
+							      0,
 					     .mode = 0755 };
 		storm_sim_source(r->sim, data.data, data.size);
 	}

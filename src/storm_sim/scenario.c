@@ -94,6 +94,8 @@ static const struct key op_keys[] = {
 	{ "write_value", KEY_NUMBER, O(write_value), 0, 9e15, NULL },
 	{ "seconds", KEY_NUMBER, O(seconds), 0, LONG, NULL },
 	{ "jitter", KEY_NUMBER, O(jitter), 0, LONG, NULL },
+	{ "each", KEY_BOOL, O(each), 0, 0, NULL },
+	{ "others", KEY_NUMBER, O(others), 0, LONG, NULL },
 	{ "within", KEY_NUMBER, O(within), 0, LONG, NULL },
 	{ "owner_datagrams", KEY_NUMBER, O(owner_datagrams), 0, 1e15, NULL },
 	{ "node_datagrams", KEY_NUMBER, O(node_datagrams), 0, 1e15, NULL },

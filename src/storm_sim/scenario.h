@@ -58,7 +58,10 @@ struct op {
 	uint32_t write_variable;
 	double write_value;
 	double seconds, jitter; /* s, of a wait, or of a launch's processes */
-	double within;		/* s, simulated; 0: what the time-outs allow */
+	double others; /* s, simulated, until the nodes without a fault have the
+			  file (each: show it); 0: any */
+	bool each;     /* STORM_FILE_EACH */
+	double within; /* s, simulated; 0: what the time-outs allow */
 	double owner_datagrams, node_datagrams; /* most control sent; 0: any */
 	double model_error;  /* most, as a part of the model's time; 0: any */
 	double rounds_error; /* most, beside the model with rounds; 0: any */

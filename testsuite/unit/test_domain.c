@@ -264,7 +264,7 @@ START_TEST(test_no_target)
 		{ .kind = STORM_TARGET_FILE },
 		{ .kind = STORM_TARGET_FILE, .path = "" },
 		{ .kind = STORM_TARGET_FILE, .path = "/x", .mode = 04755 },
-		{ .kind = STORM_TARGET_FILE, .path = "/x", .flags = 0x10 },
+		{ .kind = STORM_TARGET_FILE, .path = "/x", .flags = 0x20 },
 	};
 	storm_domain_t *d = domain();
 

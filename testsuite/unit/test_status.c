@@ -729,6 +729,67 @@ START_TEST(test_asked)
 }
 END_TEST
 
+/* A node of the operation that is not asked any more has left: what it said before that
+ * holds nobody up.  A node that the operation is not for speaks for those below it. */
+START_TEST(test_left)
+{
+	struct storm_idset p = { 0 }, named = { 0 };
+	struct storm_tree t;
+	struct storm_asked a = { .op = 3,
+				 .phase = STORM_PHASE_BEGUN,
+				 .p = &p,
+				 .cmp_p = &named,
+				 .named = &named };
+	struct storm_status into, child = { .op = 3,
+					    .phase = STORM_PHASE_BEGUN,
+					    .progress = 1000 };
+
+	storm_tree_init(&t, 4, 4);
+	must(!storm_idset_add(&p, 1, 3));
+	storm_status_init(&into, &a, 1472);
+	storm_status_merge(&into, &a, &t, 0, &child);
+	ck_assert_uint_eq(into.progress, UINT64_MAX);
+	must(!storm_idset_add(&named, 1, 3));
+	storm_status_merge(&into, &a, &t, 0, &child);
+	ck_assert_uint_eq(into.progress, 1000);
+	storm_status_free(&into);
+	storm_idset_clear(&p);
+	storm_idset_clear(&named);
+	storm_tree_free(&t);
+}
+END_TEST
+
+/* Once more are asked than before, only what is said since then counts. */
+START_TEST(test_renewed)
+{
+	struct storm_cast c = {
+		.op = 3, .size = 5000, .sent = 5000, .floor = 5001
+	};
+	struct storm_tree t;
+	struct storm_asked a;
+	struct storm_status into, child = { .op = 3,
+					    .floor = 2000,
+					    .phase = STORM_PHASE_ENDED,
+					    .progress = UINT64_MAX };
+
+	storm_tree_init(&t, 2, 2);
+	storm_asked_of(&a, &c, 3);
+	a.named = &all;
+	storm_status_init(&into, &a, 1472);
+	storm_status_merge(&into, &a, &t, 1, &child);
+	ck_assert(storm_idset_has(&into.behind, 1));
+	ck_assert_uint_eq(into.progress, 0);
+	storm_status_free(&into);
+	child.floor = c.floor;
+	storm_status_init(&into, &a, 1472);
+	storm_status_merge(&into, &a, &t, 1, &child);
+	ck_assert(!into.behind.count);
+	ck_assert_uint_eq(into.progress, UINT64_MAX);
+	storm_status_free(&into);
+	storm_tree_free(&t);
+}
+END_TEST
+
 START_TEST(test_faults)
 {
 	struct storm_asked ask = asks();
@@ -993,6 +1054,8 @@ int main(void)
 	tcase_add_test(t, test_silent);
 	tcase_add_test(t, test_round);
 	tcase_add_test(t, test_asked);
+	tcase_add_test(t, test_left);
+	tcase_add_test(t, test_renewed);
 	tcase_add_test(t, test_faults);
 	tcase_add_test(t, test_faults_counted_to_the_end);
 	tcase_add_test(t, test_news);

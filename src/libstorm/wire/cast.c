@@ -71,7 +71,6 @@ int storm_cast_unpack(struct storm_cast *c, const uint8_t *buf, size_t len,
 	    !(c->flags & STORM_CAST_PARTS && c->excluded.count) &&
 	    c->decision <= STORM_ABORT && c->cmp_var < STORM_VARS &&
 	    c->cmp_rel <= STORM_NE && c->sent <= c->size &&
-	    c->floor <= c->sent &&
 	    (!c->chunk ||
 	     (c->chunk >= STORM_CHUNK_MIN && c->chunk <= STORM_DATAGRAM_MAX)))
 		return STORM_OK;

@@ -226,6 +226,7 @@ void storm_asked_of(struct storm_asked *a, const struct storm_cast *c,
 	a->op = c->op;
 	a->p = &c->p;
 	a->floor = c->floor;
+	a->renewed = c->floor > c->size;
 	if (c->op)
 		a->phase = c->decision	      ? STORM_PHASE_ENDED :
 			   c->sent == c->size ? STORM_PHASE_STAGED :
@@ -273,6 +274,26 @@ static int status_add_late(struct storm_idset *late,
 	return err;
 }
 
+/* Is the operation for this node, and does nothing wait for it any more? */
+static bool status_has_left(const struct storm_asked *a, uint32_t node)
+{
+	return a->p->count && a->named && !storm_idset_has(a->p, node) &&
+	       (!a->named->count || storm_idset_has(a->named, node));
+}
+
+/* What a node said last, which has left and stands still, is of no account.  Once more
+ * nodes are asked than before, only what was said since then counts. */
+static void status_merge_progress(struct storm_status *into,
+				  const struct storm_asked *a, uint32_t node,
+				  const struct storm_status *child)
+{
+	if (a->renewed && child->floor < a->floor)
+		into->progress = 0;
+	else if (child->progress < into->progress &&
+		 (a->renewed || !status_has_left(a, node)))
+		into->progress = child->progress;
+}
+
 static void status_merge_op(struct storm_status *into,
 			    const struct storm_asked *a,
 			    const struct storm_tree *t, uint32_t node,
@@ -287,8 +308,7 @@ static void status_merge_op(struct storm_status *into,
 	if (current && child->op == a->op && child->phase < into->phase)
 		into->phase = child->phase;
 	if (child && child->op == a->op) {
-		if (child->progress < into->progress)
-			into->progress = child->progress;
+		status_merge_progress(into, a, node, child);
 		into->flags |= child->flags &
 			       (STORM_STATUS_NO | STORM_STATUS_LACKS |
 				STORM_STATUS_WAITS);

@@ -38,6 +38,11 @@ struct storm_asked {
 	uint8_t phase;
 	uint64_t cmp;
 	const struct storm_idset *p, *cmp_p; /* the nodes asked; empty: all */
+	/* All nodes of op; NULL: not known.  Those that are not asked any more have
+	 * left. */
+	const struct storm_idset *named;
+	bool renewed; /* more nodes are asked than before: claims of less than
+			 floor are void */
 };
 
 /*

@@ -106,12 +106,17 @@ static void nm_data_relay(struct storm_nm *nm)
 {
 	struct nm_session *s = nm->pass_of;
 	struct storm_addr to;
+	const struct storm_cast *c;
 	uint32_t next;
 
 	if (!s)
 		return;
 	nm->pass_of = NULL;
-	next = storm_tree_successor(&s->tree.shape, s->self, &s->xfer.begin.p);
+	c = &s->heard.cast;
+	/* past those that do not keep up: the owner's state is without them */
+	next = storm_tree_successor(&s->tree.shape, s->self,
+				    c->op == s->xfer.op ? &c->p :
+							  &s->xfer.begin.p);
 	if (next != STORM_NO_NODE && nm_route(s, next, &to) &&
 	    !nm->t->ops->send(nm->t, STORM_BULK, &to, nm->pass, nm->pass_len,
 			      nm->pass_seg))

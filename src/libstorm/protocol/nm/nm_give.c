@@ -12,8 +12,9 @@
 #include "nm_private.h"
 #include "src/libstorm/base/minmax.h"
 
-#define SERVE_BYTES (1u << 20) /* repaired for one NACK */
-#define READ_BYTES (64u << 10) /* read back at a time */
+#define SERVE_BYTES (1u << 20)	  /* repaired for one NACK */
+#define TRICKLE_BYTES (16u << 10) /* for one NACK, if others' DATA come first */
+#define READ_BYTES (64u << 10)	  /* read back at a time */
 
 /* What was read back, from off on. */
 struct nm_piece {
@@ -177,6 +178,18 @@ static bool nm_give_is_its_own(struct nm_session *s, uint32_t node,
 		!memcmp(to.ip, from->ip, sizeof(to.ip)));
 }
 
+/* Chunks for one NACK.  As long as DATA come, a node that does not keep up must not take
+ * the others' links: the owner's state is without it then. */
+static uint64_t nm_give_most(const struct nm_session *s, uint32_t node)
+{
+	const struct storm_cast *c = &s->heard.cast;
+	bool left = c->op == s->xfer.op && c->p.count &&
+		    !storm_idset_has(&c->p, node);
+	uint64_t bytes = left ? TRICKLE_BYTES : SERVE_BYTES;
+
+	return storm_max(1, bytes / s->xfer.map.chunk);
+}
+
 void nm_give_nacked(struct nm_session *s, const struct storm_header *h,
 		    const struct storm_addr *from, const uint8_t *body,
 		    size_t len)
@@ -194,7 +207,7 @@ void nm_give_nacked(struct nm_session *s, const struct storm_header *h,
 		s->nm->link_stats.fenced++;
 		return;
 	}
-	left = storm_min(SERVE_BYTES / x->map.chunk, nm_give_credit(s));
+	left = storm_min(nm_give_most(s, h->sender), nm_give_credit(s));
 	for (; n && left && more; n--) {
 		uint64_t i = storm_get64(&in), last = storm_get64(&in);
 

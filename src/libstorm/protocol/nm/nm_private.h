@@ -61,6 +61,7 @@ struct nm_repair {
 	uint64_t silent_have; /* chunks + 1, when silence was seen first */
 	uint64_t repaired, lost; /* chunks, for STATUS */
 	uint64_t given;		 /* chunks sent to nodes below */
+	bool gap; /* some node has left the chain: those behind it lack the same */
 };
 
 #define GIVE_MAX 128 /* runs that wait to be read back */
@@ -434,6 +435,8 @@ static inline const struct storm_chunkmap *nm_xfer_done(const struct nm_xfer *x)
 void nm_repair_reset(struct nm_xfer *x);
 /* Nothing is missing any more. */
 void nm_repair_end(struct nm_xfer *x);
+/* The owner's state of this transfer has come. */
+void nm_repair_heard(struct nm_xfer *x, const struct storm_cast *c);
 /* The owner has sent more. */
 void nm_repair_sent(struct nm_xfer *x, uint64_t now);
 /* Chunks were written. */

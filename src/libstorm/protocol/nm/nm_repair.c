@@ -42,6 +42,15 @@ void nm_repair_end(struct nm_xfer *x)
 	x->repair.all_at = x->repair.gap_at = STORM_NEVER;
 }
 
+void nm_repair_heard(struct nm_xfer *x, const struct storm_cast *c)
+{
+	const struct storm_idset *p = &x->begin.p;
+
+	if (c->p.count && !c->decision &&
+	    (!p->count || storm_idset_size(&c->p) < storm_idset_size(p)))
+		x->repair.gap = true;
+}
+
 void nm_repair_sent(struct nm_xfer *x, uint64_t now)
 {
 	struct nm_repair *r = &x->repair;
@@ -119,11 +128,21 @@ static uint32_t nm_repair_taker(const struct nm_session *s, uint32_t node)
 	return node;
 }
 
-/* The owner sends what several lack to all at once, and has it in memory.  Where
- * they are many the nodes above do their part of it. */
+/* One node did not relay what all behind it lack, those above here perhaps, too.  At the
+ * end all is sent, and what does not come by one NACK is lacked there as well. */
+static bool nm_repair_by_a_gap(const struct nm_xfer *x)
+{
+	return x->repair.gap ||
+	       (x->sent == x->begin.size && x->repair.tries > 0);
+}
+
+/* The owner sends what several lack to all at once, and has it in memory.  Along the
+ * chain it sends it to the first of them, which relays it.  Where they are many the nodes
+ * above do their part of it. */
 static bool nm_repair_by_owner(const struct nm_session *s)
 {
-	return !(s->heard.cast.flags & STORM_CAST_CHAIN) &&
+	return (!(s->heard.cast.flags & STORM_CAST_CHAIN) ||
+		nm_repair_by_a_gap(&s->xfer)) &&
 	       s->tree.shape.members <= OWNER_NODES;
 }
 

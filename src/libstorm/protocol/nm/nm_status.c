@@ -41,16 +41,21 @@ static uint64_t nm_status_own_progress(const struct nm_xfer *x)
 			   0;
 }
 
+static bool nm_status_is_asked(const struct nm_session *s,
+			       const struct storm_asked *a)
+{
+	return !a->p->count || storm_idset_has(a->p, s->self);
+}
+
 /* Is this node asked, and has it not come that far? */
 static bool nm_status_own_behind(const struct nm_session *s,
 				 const struct storm_asked *a)
 {
 	const struct nm_xfer *x = &s->xfer;
 
-	if (a->p->count && !storm_idset_has(a->p, s->self))
-		return false;
-	return x->op < a->op || nm_status_own_phase(x) < a->phase ||
-	       nm_status_own_progress(x) < a->floor;
+	return nm_status_is_asked(s, a) &&
+	       (x->op < a->op || nm_status_own_phase(x) < a->phase ||
+		nm_status_own_progress(x) < a->floor);
 }
 
 /* The host has not begun the file, because others are under way there. */
@@ -68,16 +73,18 @@ static void nm_status_own(const struct nm_session *s, struct storm_status *out,
 {
 	const struct nm_xfer *x = &s->xfer;
 	size_t mtu = s->link.t->ops->mtu(s->link.t);
+	bool asked = nm_status_is_asked(s, a);
 	bool behind = nm_status_own_behind(s, a);
 
 	storm_status_init(out, a, storm_min(mtu, s->open->mtu));
 	if (behind) { /* the claim is without it */
 		if (storm_idset_add(&out->behind, s->self, s->self))
 			out->phase = STORM_PHASE_NONE;
-	} else if (x->op == a->op) {
+	} else if (asked && x->op == a->op) {
 		out->phase = nm_status_own_phase(x);
 	}
-	if (x->op == a->op || behind)
+	/* a node that does not keep up is not asked: nothing waits for it */
+	if (asked && (x->op == a->op || behind))
 		out->progress = x->op == a->op ? nm_status_own_progress(x) : 0;
 	out->flags = (s->heard.multicast ? STORM_STATUS_MCAST : 0) |
 		     (x->op == a->op && x->no ? STORM_STATUS_NO : 0) |
@@ -98,7 +105,7 @@ static void nm_status_own(const struct nm_session *s, struct storm_status *out,
 		out->cmp = 0;
 	out->seen = s->heard.cast.version;
 	out->repaired = x->repair.repaired;
-	out->lost = x->repair.lost;
+	out->lost = asked ? x->repair.lost : 0;
 	if (x->err && x->op == a->op)
 		storm_status_fault(out, s->self, x->err, x->sys);
 	else if (s->fault)
@@ -120,6 +127,8 @@ static void nm_status_sum_up(const struct nm_session *s,
 	struct storm_asked a;
 
 	storm_asked_of(&a, &s->heard.cast, taken ? 0 : s->xfer.op);
+	if (a.op == s->xfer.op)
+		a.named = &s->xfer.begin.p;
 	nm_status_own(s, st, &a, now);
 	for (uint32_t i = 0; i < s->tree.children; i++) {
 		const struct storm_child *c = &s->tree.child[i];

@@ -398,10 +398,15 @@ void nm_xfer_cast(struct nm_session *s, uint64_t now)
 	const struct storm_cast *c = &s->heard.cast;
 	struct nm_xfer *x = &s->xfer;
 
+	/* a decision is for those that the state names: the others may be behind, and
+	 * have one of their own */
+	bool decided = c->decision &&
+		       (!c->p.count || storm_idset_has(&c->p, s->self));
+
 	/* Decided, and never heard of here: with COMMIT all that it was for have
 	 * it staged, so it was not for this node; with ABORT it shall not begin
 	 * any more.  The host may still be at the one before. */
-	if (c->decision && c->op > x->op && !x->opening && !x->staging &&
+	if (decided && c->op > x->op && !x->opening && !x->staging &&
 	    !x->committing)
 		nm_xfer_skip(s, c->op);
 	if (c->op != x->op || !x->op)
@@ -413,7 +418,8 @@ void nm_xfer_cast(struct nm_session *s, uint64_t now)
 		x->sent = c->sent;
 		nm_repair_sent(x, now);
 	}
+	nm_repair_heard(x, c);
 	nm_xfer_check_full(s, now);
-	if (c->decision)
+	if (decided)
 		nm_xfer_decide(s, c->decision, now);
 }

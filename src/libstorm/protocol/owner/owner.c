@@ -10,8 +10,10 @@
  * owner_compare.c	comparisons
  * owner_request.c	operations that nodes ask for
  * owner_xfer.c		the operation under way, and those that wait for it
+ * owner_each.c		those of its nodes that it leaves out
  * owner_repair.c	DATA of it that were lost
  * owner_data.c		DATA of it: window and pace
+ * owner_window.c	the nodes that the window waits for
  * owner_report.c	reports of termination, and their acknowledgement
  * owner_ask.c		what is asked of all nodes, and the sum of their answers
  * owner_cast.c		what is sent to all nodes
@@ -152,7 +154,7 @@ static void owner_exclude_late(struct storm_owner *o, uint64_t now)
 static uint64_t owner_tick_xfer(struct storm_owner *o, uint64_t now)
 {
 	struct owner_xfer *x = o->operations.first;
-	uint64_t next, repair;
+	uint64_t next, repair, window = STORM_NEVER;
 
 	if (!x || o->phase != OWNER_OPEN)
 		return STORM_NEVER;
@@ -160,12 +162,21 @@ static uint64_t owner_tick_xfer(struct storm_owner *o, uint64_t now)
 	if (owner_xfer_send(o, &next, now))
 		owner_advance_operations(o, now);
 	next = storm_min(next, repair);
+	if (o->operations.first == x && owner_window_tick(o, &window, now)) {
+		owner_data_recover(o);
+		owner_advance_operations(o, now);
+	}
+	next = storm_min(next, window);
 	if (o->operations.first == x && owner_xfer_late(o, now)) {
 		owner_exclude_late(o, now);
 		if (o->operations.first == x)
 			x->moved_at = now;
 		owner_advance_operations(o, now);
 	}
+	if (o->operations.first == x && now >= owner_each_due(o))
+		owner_advance_operations(o, now);
+	if (o->operations.first == x)
+		next = storm_min(next, owner_each_due(o));
 	return o->operations.first != x ?
 		       now :
 		       storm_min(next, x->moved_at + o->conf.set.op_timeout);
@@ -472,6 +483,7 @@ void storm_owner_destroy(struct storm_owner *o)
 	storm_status_free(&o->sum);
 	storm_reports_clear(&o->reports.got);
 	owner_repair_end(o);
+	owner_window_free(o);
 	storm_cast_free(&o->cast);
 	storm_idset_clear(&o->members.joining);
 	storm_idset_clear(&o->returning.nodes);

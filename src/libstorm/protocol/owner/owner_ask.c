@@ -48,6 +48,8 @@ static void owner_ask_what(const struct storm_owner *o, struct storm_asked *a)
 		       o->phase < OWNER_OPEN && o->open->has_begin ?
 			       o->open->begin.op :
 			       o->cast.op);
+	if (o->operations.first && o->operations.first->begin.op == a->op)
+		a->named = &o->operations.first->begin.p;
 }
 
 bool owner_ask_owes(const struct storm_owner *o, const struct storm_child *c)

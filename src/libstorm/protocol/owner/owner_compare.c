@@ -181,5 +181,6 @@ int owner_compare_queue(struct storm_owner *o, const struct storm_idset *P,
 		b.cmp.writes = true;
 		b.cmp.write = *write;
 	}
-	return owner_xfer_queue(o, &b, &none, token, owner_compare_ended);
+	return owner_xfer_queue(o, &b, &none, token, false,
+				owner_compare_ended);
 }

@@ -106,7 +106,7 @@ static bool owner_data_pay(struct storm_owner *o, uint64_t bytes, uint64_t now)
 /* By multicast, or to the head of the chain. */
 static struct storm_addr owner_data_addr(const struct storm_owner *o)
 {
-	const struct storm_idset *p = &o->operations.first->begin.p;
+	const struct storm_idset *p = &o->cast.p;
 
 	return o->send.multicast ?
 		       o->open->group :
@@ -122,6 +122,13 @@ void owner_data_begin(struct storm_owner *o, uint64_t now)
 	d->sent = d->lost = 0;
 	d->tokens_at = d->rate_at = now;
 	d->tokens = OWNER_BURST;
+}
+
+void owner_data_recover(struct storm_owner *o)
+{
+	/* the rate rises by itself, once little is lost */
+	o->data.sent = o->data.lost = 0;
+	o->data.rate_lost = o->sum.lost;
 }
 
 uint64_t owner_data_send(struct storm_owner *o, uint64_t now)
@@ -142,8 +149,11 @@ uint64_t owner_data_send(struct storm_owner *o, uint64_t now)
 		n = last - x->sent + 1;
 		/* AWAIT-SPACE, against the lower bound that is at hand */
 		if (x->sent * o->data.chunk + n * o->data.chunk >
-		    x->progress + o->open->window)
+		    x->progress + o->open->window) {
+			owner_window_full(o, true, now);
 			return STORM_NEVER;
+		}
+		owner_window_full(o, false, now);
 		if (!owner_data_pay(o, n * o->data.chunk, now))
 			return now + STORM_MS;
 		end = storm_min((last + 1) * o->data.chunk, x->begin.size);

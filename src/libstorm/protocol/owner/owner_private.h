@@ -8,6 +8,8 @@
 #define STORM_OWNER_PRIVATE_H
 
 #include "owner.h"
+#include "owner_each.h"
+#include "owner_window.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/faults.h"
 #include "src/libstorm/protocol/child.h"
@@ -55,8 +57,10 @@ struct owner_xfer {
 	uint64_t sent, chunks;	     /* chunks sent, and in all */
 	struct storm_digest *digest; /* of what is sent; NULL: of no bytes */
 	uint64_t progress;	     /* bytes written everywhere */
-	uint64_t moved_at;	     /* when it made progress last */
-	uint64_t behind;	     /* number of nodes that it waits for */
+	uint64_t least;	   /* bytes that the last of all has at the end */
+	uint64_t moved_at; /* when it made progress last */
+	uint64_t behind;   /* number of nodes that it waits for */
+	struct owner_each each;
 	bool no; /* a comparison: the relation does not hold everywhere */
 };
 
@@ -228,6 +232,7 @@ struct storm_owner {
 	struct owner_reports reports;
 	struct owner_operations operations;
 	struct owner_data data;
+	struct owner_window window;
 	struct owner_repair repair;
 	struct owner_comparisons comparisons;
 	struct owner_request *requests;
@@ -443,6 +448,8 @@ void owner_compare_end_all(struct storm_owner *o);
 void owner_data_begin(struct storm_owner *o, uint64_t now);
 /* Send what window, pace and network allow.  Returns when to call again. */
 uint64_t owner_data_send(struct storm_owner *o, uint64_t now);
+/* A node whose losses have set the pace does not count any more. */
+void owner_data_recover(struct storm_owner *o);
 /* len bytes of this transfer from off on.  NULL: they cannot be read, and the
  * transfer is to be aborted. */
 const uint8_t *owner_data_bytes(struct owner_xfer *x, uint64_t off, size_t len);
@@ -464,7 +471,7 @@ int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
 		   struct storm_idset *out);
 /* Queue what b, which is taken over, announces; nothing is begun. */
 int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
-		     const struct storm_bytes *from, void *token,
+		     const struct storm_bytes *from, void *token, bool each,
 		     owner_ended_fn ended);
 /* Queue a transfer, see storm_owner_xfer(). */
 int owner_xfer_queue_target(struct storm_owner *o, const struct storm_idset *P,

@@ -7,6 +7,10 @@
  * A path may carry them by multicast alone.  So once nothing moves though repairs were
  * sent, all go to the group for the rest of the transfer.
  *
+ * A node that has left the window (owner_window.c) gets little of what it lacks as long
+ * as others are sent to.  At the end it is one of those that all wait for; what it lacks
+ * then is read anew.
+ *
  * At the end of a transfer all wait for the last chunk of the last node.  What is
  * sent again then is little, and each round costs a round trip: it goes twice.
  *
@@ -23,7 +27,8 @@
 #define AGAIN_AFTER (3 * STORM_MS)
 #define FEW OWNER_AGAIN_MAX /* chunks, which may go twice */
 #define VAIN_AFTER (300 * STORM_MS)
-#define SERVE_BYTES (1u << 20) /* asked for by one NACK */
+#define SERVE_BYTES (1u << 20)	  /* asked for by one NACK */
+#define TRICKLE_BYTES (16u << 10) /* asked for so, beside others' DATA */
 
 /* The nodes that lack a chunk: a node's number and one, or one of these. */
 #define NOBODY 0
@@ -52,10 +57,17 @@ static bool owner_repair_room(struct storm_owner *o)
 	return r->want;
 }
 
-/* All have what is below. */
+/* All have what is below.  As long as it is sent, those that have left the window do not
+ * count; nor do those, until others have shown it, that go on alone. */
 static uint64_t owner_repair_floor(const struct storm_owner *o)
 {
-	return o->operations.first->progress / o->data.chunk;
+	const struct owner_xfer *x = o->operations.first;
+
+	return (x->state == XFER_STAGING &&
+				(o->window.slow.count || x->each.shown) ?
+			x->least :
+			x->progress) /
+	       o->data.chunk;
 }
 
 static bool owner_repair_is_wanted(const struct owner_lack *w)
@@ -96,6 +108,9 @@ static void owner_repair_add(struct storm_owner *o, uint64_t i,
 		r->low = i;
 		r->high = i + 1;
 	}
+	/* one that has left may lack more than there is room for: it asks again */
+	if (storm_max(r->high, i + 1) - storm_min(r->low, i) > r->room)
+		return;
 	r->count += !owner_repair_is_wanted(w);
 	owner_repair_join(o, w, lack.who[0]);
 	owner_repair_join(o, w, lack.who[1]);
@@ -126,6 +141,44 @@ static void owner_repair_due(struct storm_owner *o, uint64_t now)
 			o->repair.at, now + (sending ? GATHER : GATHER_LAST));
 }
 
+/* ---------------------------------------------------------------- catching up --- */
+
+static int owner_repair_get(void *arg, uint64_t off, void *buf, size_t len);
+
+/* Send it some of what it asks for, as far as the network takes it: it asks again. */
+static void owner_repair_catch_up(struct storm_owner *o, uint32_t node,
+				  uint32_t n, struct storm_in *in)
+{
+	struct owner_xfer *x = o->operations.first;
+	uint64_t left = storm_max(1, TRICKLE_BYTES / o->data.chunk);
+	struct storm_addr to = owner_addr(o, node);
+
+	for (; n && left; n--) {
+		uint64_t first = storm_get64(in), last = storm_get64(in);
+
+		if (in->bad || last < first || last >= x->chunks) {
+			o->link_stats.bad_wire++;
+			return;
+		}
+		last = storm_min(last, x->sent - 1);
+		while (first <= last && left) {
+			uint64_t pick[STORM_BATCH];
+			size_t k = 0;
+
+			for (; first <= last && k < o->data.batch && k < left;
+			     first++)
+				pick[k++] = first;
+			if (storm_link_send_data(&o->link, 0, x->begin.op,
+						 x->begin.size, o->data.chunk,
+						 pick, k, owner_repair_get, x,
+						 &to))
+				return;
+			o->stats.tx_repair += k;
+			left -= k;
+		}
+	}
+}
+
 void owner_repair_nacked(struct storm_owner *o, const struct storm_header *h,
 			 const uint8_t *body, size_t len, uint64_t now)
 {
@@ -140,6 +193,10 @@ void owner_repair_nacked(struct storm_owner *o, const struct storm_header *h,
 	if (!x || x->begin.op != h->op || x->state < XFER_SENDING ||
 	    x->state == XFER_DECIDED || !x->sent || !owner_repair_room(o))
 		return;
+	if (x->state == XFER_SENDING && owner_window_has_left(o, h->sender)) {
+		owner_repair_catch_up(o, h->sender, n, &in);
+		return;
+	}
 	owner_repair_pass(o);
 	floor = owner_repair_floor(o);
 	left = SERVE_BYTES / o->data.chunk;

@@ -102,7 +102,7 @@ static bool owner_request_queue(struct storm_owner *o, struct owner_request *r,
 	r->busy = true;
 	b.op = 0;
 	from.buf = r->data;
-	err = owner_xfer_queue(o, &b, &from, r, owner_request_ended);
+	err = owner_xfer_queue(o, &b, &from, r, false, owner_request_ended);
 	if (err) {
 		r->busy = false;
 		free(r->data);

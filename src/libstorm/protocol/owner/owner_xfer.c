@@ -28,7 +28,7 @@ int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
 }
 
 int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
-		     const struct storm_bytes *from, void *token,
+		     const struct storm_bytes *from, void *token, bool each,
 		     owner_ended_fn ended)
 {
 	struct owner_xfer *x = calloc(1, sizeof(*x));
@@ -44,6 +44,7 @@ int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
 	x->from = *from;
 	x->token = token;
 	x->ended = ended;
+	x->each.on = each;
 	*o->operations.tail = x;
 	o->operations.tail = &x->next;
 	return STORM_OK;
@@ -66,14 +67,17 @@ int owner_xfer_queue_target(struct storm_owner *o, const struct storm_idset *P,
 	int err;
 
 	b.to.path = NULL;
+	b.to.flags &= STORM_FILE_FLAGS;
 	if (o->phase == OWNER_FAILED || o->phase == OWNER_CLOSED)
 		return STORM_ECLOSED;
 	if (to->kind == STORM_TARGET_FILE &&
 	    (!to->path || !*to->path || strlen(to->path) >= STORM_PATH_MAX))
 		return STORM_EPATH;
 	if (to->kind < STORM_TARGET_MEMORY || to->kind > STORM_TARGET_SEGMENT ||
-	    (to->flags & ~STORM_FILE_FLAGS) || (to->mode & ~STORM_FILE_MODE) ||
-	    to->segment >= STORM_SEGMENTS)
+	    (to->flags & STORM_FILE_EACH &&
+	     (to->kind != STORM_TARGET_FILE || o->conf.cluster)) ||
+	    (to->flags & ~(STORM_FILE_FLAGS | STORM_FILE_EACH)) ||
+	    (to->mode & ~STORM_FILE_MODE) || to->segment >= STORM_SEGMENTS)
 		return STORM_EINVAL;
 	err = owner_set_copy(o, P, &b.p);
 	if (err)
@@ -86,7 +90,8 @@ int owner_xfer_queue_target(struct storm_owner *o, const struct storm_idset *P,
 			return STORM_ENOMEM;
 		}
 	}
-	return owner_xfer_queue(o, &b, from, token, owner_xfer_ended);
+	return owner_xfer_queue(o, &b, from, token, to->flags & STORM_FILE_EACH,
+				owner_xfer_ended);
 }
 
 /* BEGIN, in as many parts as the path needs. */
@@ -120,7 +125,7 @@ void owner_xfer_ask(struct storm_owner *o)
 		owner_xfer_announce(o);
 	/* the window is full: which nodes have not written what leaves it? */
 	if (x->state == XFER_SENDING && x->progress < o->cast.sent)
-		o->cast.floor = x->progress + 1;
+		o->cast.floor = storm_max(o->cast.floor, x->progress + 1);
 }
 
 static void owner_xfer_end(struct storm_owner *o, enum storm_state state)
@@ -145,6 +150,7 @@ static void owner_xfer_end(struct storm_owner *o, enum storm_state state)
 	else
 		storm_outcome_clear(&out);
 	storm_begin_free(&x->begin);
+	owner_each_free(&x->each);
 	storm_digest_destroy(x->digest);
 	free(x);
 }
@@ -156,6 +162,10 @@ static void owner_xfer_decide(struct storm_owner *o, enum storm_decision d,
 
 	x->decision = d;
 	x->state = XFER_DECIDED;
+	if (d == STORM_ABORT) {
+		owner_each_abort(o);
+		owner_window_end(o);
+	}
 	x->moved_at = now;
 	o->cast.decision = d;
 	o->tl.decided = now;
@@ -191,6 +201,7 @@ static void owner_xfer_start(struct storm_owner *o, uint64_t now)
 	o->tl.repair_first = o->tl.repair_last = 0;
 	o->tl.written = o->tl.staged = o->tl.decided = o->tl.applied = 0;
 	owner_data_begin(o, now);
+	owner_window_begin(o, now);
 	owner_repair_end(o);
 	if (!owner_xfer_in_open(o, x))
 		owner_xfer_announce(o);
@@ -273,14 +284,24 @@ static void owner_xfer_moved(struct storm_owner *o, uint64_t now)
 	if (progress > x->begin.size)
 		progress = x->begin.size;
 	behind = storm_idset_size(&o->sum.behind);
-	if (progress > x->progress || behind < x->behind ||
-	    o->sum.flags & STORM_STATUS_WAITS)
+	if (progress > x->progress || progress > x->least ||
+	    behind < x->behind || o->sum.flags & STORM_STATUS_WAITS)
 		x->moved_at = now;
+	x->least = storm_max(x->least, progress);
 	if (progress > x->progress)
 		x->progress = progress;
 	x->behind = behind;
 	if (x->progress == x->begin.size && !o->tl.written)
 		o->tl.written = now;
+}
+
+static void owner_xfer_over(struct storm_owner *o)
+{
+	const struct owner_xfer *x = o->operations.first;
+	bool shown = x->decision == STORM_COMMIT || x->each.shown;
+
+	owner_each_end(o);
+	owner_xfer_end(o, shown ? STORM_DONE : STORM_ABORTED);
 }
 
 bool owner_xfer_advance(struct storm_owner *o, uint64_t now)
@@ -291,12 +312,20 @@ bool owner_xfer_advance(struct storm_owner *o, uint64_t now)
 		return true;
 	owner_xfer_take_faults(o);
 	owner_xfer_moved(o, now);
-	if (x->faults.count && x->state < XFER_DECIDED) {
+	if (x->faults.count && x->state < XFER_DECIDED &&
+	    !owner_each_leaves(o, now)) {
+		if (owner_each_is_over(o)) {
+			owner_xfer_over(o);
+			return true;
+		}
 		owner_xfer_decide(o, STORM_ABORT, now);
 		return false;
 	}
-	if (o->sum.behind.count)
+	if (o->sum.behind.count) {
+		if (owner_each_parts(o, now))
+			owner_xfer_decide(o, STORM_COMMIT, now);
 		return false;
+	}
 	if (x->state == XFER_BEGINNING && o->sum.phase >= STORM_PHASE_BEGUN) {
 		x->state = XFER_SENDING;
 	} else if (x->state == XFER_STAGING &&
@@ -309,8 +338,9 @@ bool owner_xfer_advance(struct storm_owner *o, uint64_t now)
 		   o->sum.phase == STORM_PHASE_ENDED) {
 		o->tl.applied = now;
 		owner_ask_answered(o, now);
-		owner_xfer_end(o, x->decision == STORM_COMMIT ? STORM_DONE :
-								STORM_ABORTED);
+		if (owner_each_goes_on(o, now))
+			return false;
+		owner_xfer_over(o);
 		return true;
 	}
 	return false;
@@ -419,6 +449,8 @@ bool owner_xfer_send(struct storm_owner *o, uint64_t *next, uint64_t now)
 	o->tl.last_byte = now;
 	owner_repair_last(o, now);
 	x->state = XFER_STAGING;
+	owner_window_end(o);
+	x->least = 0;
 	x->behind = UINT64_MAX;
 	owner_ask_new(o, now); /* has the end: a lost tail is missed */
 	return true;
@@ -436,7 +468,9 @@ bool owner_xfer_late(struct storm_owner *o, uint64_t now)
 		storm_faults_add(&x->faults, STORM_NO_NODE, STORM_ETIME, 0);
 	if (x->state == XFER_DECIDED)
 		return true;
-	owner_xfer_decide(o, STORM_ABORT, now);
+	x->moved_at = now;
+	if (!x->each.on) /* else owner_xfer_advance() has more than one way */
+		owner_xfer_decide(o, STORM_ABORT, now);
 	return false;
 }
 
@@ -445,10 +479,11 @@ void owner_xfer_end_all(struct storm_owner *o)
 	const struct owner_xfer *x;
 
 	while ((x = o->operations.first))
-		owner_xfer_end(o, x->state == XFER_DECIDED &&
-						  x->decision == STORM_COMMIT ?
-					  STORM_UNKNOWN :
-					  STORM_ABORTED);
+		owner_xfer_end(o,
+			       x->each.shown || (x->state == XFER_DECIDED &&
+						 x->decision == STORM_COMMIT) ?
+				       STORM_UNKNOWN :
+				       STORM_ABORTED);
 }
 
 uint64_t storm_owner_progress(const struct storm_owner *o, const void *token)
