@@ -49,6 +49,7 @@ static int sbcast_one(void)
 		.otherwise = "falling back to Slurm's standard broadcast",
 		.abort = &give_up,
 		.bar = progress_has_terminal(),
+		.each = true,
 	};
 	struct storm_conf conf;
 	struct storm_record rec;

@@ -50,6 +50,8 @@ static struct {
 	bool told;  /* the failure of the nodes was logged */
 	bool shown; /* a file is under its name on the nodes */
 	bool again; /* nothing is: Slurm sends all of it, from the start */
+	bool each;  /* it need not come to all nodes together */
+	char *left; /* nodes that STORM did not reach: Slurm sends to these */
 } transfer;
 
 bool storm_bcast_told(void)
@@ -156,6 +158,8 @@ static char *bcast_start(struct step_cast *c, const char *nodelist,
 	bool fresh = !c->domain;
 	char *why = NULL;
 
+	if (transfer.each)
+		to.flags |= STORM_FILE_EACH;
 	if (msg->flags & FILE_BCAST_FORCE)
 		to.flags |= STORM_FILE_FORCE;
 	if (msg->flags & FILE_BCAST_EXE)
@@ -275,6 +279,29 @@ static bool bcast_falls_back(struct step_cast *c,
 	return true;
 }
 
+/* Most nodes have the file.  True: STORM could not bring it to the others, all for
+ * reasons of its own way, and Slurm sends it to these; *why is taken over then. */
+static bool bcast_sends_rest(struct step_cast *c,
+			     const struct storm_outcome *out, char **why)
+{
+	bool path = transfer.each && *why &&
+		    c->conf->fallback != FALLBACK_NEVER;
+
+	for (uint32_t i = 0; path && i < out->faults_kept; i++)
+		path = bcast_is_path(&out->faults[i]) &&
+		       out->faults[i].node < c->domain->count;
+	if (!path)
+		return false;
+	for (uint32_t i = 0; i < out->faults_kept; i++)
+		xstrfmtcat(transfer.left, "%s%s", transfer.left ? "," : "",
+			   c->domain->names[out->faults[i].node]);
+	step_domain_keep(c->domain, out);
+	transfer.again = storm_fall_back(c->conf->fallback, c->otherwise, *why,
+					 &c->fallback);
+	*why = NULL;
+	return true;
+}
+
 static void bcast_drop_domain(struct step_cast *c)
 {
 	storm_record_domain(c->rec, c->domain->d);
@@ -313,8 +340,12 @@ static list_t *bcast_finish(struct step_cast *c)
 		transfer.shown = true;
 		storm_record_transfer(c->rec, transfer.path, size,
 				      c->domain->d);
-		/* Complete on all nodes.  Then some could not rename it, or
-		 * were lost before they reported. */
+		/* Some nodes have failed meanwhile, could not rename it, or were
+		 * lost before they reported. */
+		if (bcast_sends_rest(c, &out, &text)) {
+			list = list_create(destroy_data_info);
+			break;
+		}
 		if (text)
 			error("storm: %s is not on all nodes: %s",
 			      transfer.path, text);
@@ -359,7 +390,8 @@ list_t *storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout)
 	if (transfer.again) /* storm_bcast() has Slurm's code begin once more */
 		return list_create(destroy_data_info);
 	if (c->fallback && !transfer.gave_up)
-		return slurm_send_recv_msgs(nodelist, msg, timeout);
+		return slurm_send_recv_msgs(
+			transfer.left ? transfer.left : nodelist, msg, timeout);
 	if (block->block_no == 1 &&
 	    (why = bcast_start(c, nodelist, block, timeout))) {
 		if (storm_fall_back(c->conf->fallback, c->otherwise, why,
@@ -421,6 +453,8 @@ int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
 	transfer.cast = c;
 	transfer.gave_up = transfer.told = transfer.shown = transfer.again =
 		false;
+	/* each library of a program goes where the program went */
+	transfer.each = c->each && !(params->flags & BCAST_FLAG_SEND_LIBS);
 	if (!c->fallback && (what = bcast_not_served(params))) {
 		c->fallback = xstrdup(what);
 		verbose("storm: %s is not supported; %s", c->fallback,
@@ -442,6 +476,7 @@ int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
 	storm_event_destroy(transfer.event); /* left if Slurm's code failed */
 	transfer.event = NULL;
 	xfree(transfer.path);
+	xfree(transfer.left);
 	transfer.cast = NULL;
 	slurm_mutex_unlock(&one_at_a_time);
 	return rc;

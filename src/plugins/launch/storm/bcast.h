@@ -25,6 +25,9 @@ struct step_cast {
 	/* Another thread or a signal handler sets it to cancel; may be NULL. */
 	const bool *abort;
 	bool bar; /* show a progress bar (progress.h) */
+	/* A node that fails is named, and the others have the file, as with Slurm's
+	 * sbcast.  A step needs it on all of its nodes, or on none. */
+	bool each;
 	/* An open domain over the credential's nodes; NULL: it is made.  The
 	 * caller destroys it, also after a failure. */
 	struct step_domain *domain;
