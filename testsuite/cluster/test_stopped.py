@@ -17,9 +17,9 @@ from harness import until
 pytestmark = pytest.mark.storm_only
 
 LINK = "100mbit"
-#: seconds that 12 MB take on such links, and that others may wait for one node:
-#: OWNER_FEW's two limits, and as much again as a busy machine
-SEND, WAIT = 1, 0.8
+#: seconds that others may wait for one node: half a second, and what a busy machine
+#: adds. Before, it was DeadTimeout at least, or ten seconds of a slow link
+WAIT = 3
 #: n1 is the first of the tree and of the chain, n8 the last
 PLACES = pytest.mark.parametrize("odd", ["n1", "n8"])
 
@@ -127,7 +127,7 @@ def test_link_is_slow(lab, odd):
         took = one.others(odd)
         assert not one.has(odd)
         run = one.run.finish()
-    assert took < base + 2 * WAIT, f"{took:.2f} s beside {base:.2f}"
+    assert took < base + WAIT, f"{took:.2f} s beside {base:.2f}"
     assert run.code == 0 and "falling back" not in run.err, str(run)
     assert all(same(lab, node) for node in lab.names)
 
