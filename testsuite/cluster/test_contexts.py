@@ -298,7 +298,7 @@ OUTSIDE = pytest.mark.slurm_only(
 
 @OUTSIDE
 @pytest.mark.parametrize("launch,how,why", [
-    ("slurm", "flip:27", "was changed on its way"),     # the id
+    ("slurm", "flip:26", "was changed on its way"),     # the id
     ("storm", "flip:51", "was changed on its way"),     # the group
     ("slurm", "flip:3", "was changed on its way"),      # the job
     ("slurm", "flip:-20", "MUNGE does not vouch for it"),
