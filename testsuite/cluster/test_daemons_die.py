@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""A daemon dies or stands for a while: in a transfer, while tasks run, when they end.
+
+What always holds: the tasks run to their end and srun has all of their output, or srun
+ends and names the node; no file that is half written, no session, no step and no process
+of ours is left; and the next broadcast and launch go by STORM.
+"""
+import re
+import signal
+import time
+
+import pytest
+
+from conftest import make, need_cgroup2
+from harness import LONG, sanitized, save_jobs, until
+
+pytestmark = pytest.mark.storm_only
+
+KILL, STOP = "kill", "stop"
+STANDS = 10 if LONG else 2      # s
+
+#: where each one runs, and the name of its process
+WHERE = {
+    "slurmctld": ("ctl", "slurmctld"),
+    "strober": ("ctl", "storm_strober"),
+    "slurmd": ("n2", "slurmd"),
+    "agent": ("n2", "agent"),
+    "keeper": ("n2", "storm_keeper"),
+    "nursery": ("n2", "storm_nursery"),
+}
+#: what a site's systemd restarts
+SERVICES = ("slurmctld", "slurmd")
+
+#: kills, stops and restarts at other moments are in test_faults, test_kills,
+#: test_epochs, test_contexts, test_failed_nodes and test_insider_daemons
+CELLS = [
+    ("slurmctld", STOP, "end"), ("strober", KILL, "transfer"),
+    ("slurmd", STOP, "run"), ("slurmd", KILL, "transfer"), ("agent", STOP, "run"),
+    ("keeper", KILL, "transfer"), ("nursery", KILL, "transfer"),
+]
+
+
+@pytest.fixture(scope="module")
+def lab():
+    need_cgroup2()
+    conf = {} if sanitized() else {"DeadTimeout": "2s", "Heartbeat": "400ms"}
+    c = make("die", 4, conf=["SchedulerType=sched/storm"],
+             storm_conf={"Partition": "shared Policy=local", **conf})
+    save_jobs(c.lab, c.job)
+    yield c
+    c.down()
+
+
+# -- the moments ----------------------------------------------------------------
+
+def temporaries(c, node):
+    return [f for f in c.listing(node) if f.startswith(".")]
+
+
+def transfer(c):
+    """12 MB take two seconds."""
+    c.lab.shape("50mbit")
+    s = c.start_srun("--bcast=/tmp/app -N4 -n4 {big} say end")
+    until(lambda: all(temporaries(c, n) for n in c.names), "the broadcast to begin")
+    return s
+
+
+def run(c):
+    s = c.start_srun("-N4 -n8 {do} touch up.%t wait {dir}/go say end")
+    until(lambda: all((s.dir / f"up.{i}").exists() for i in range(8)),
+          "the tasks to run")
+    return s
+
+
+def begin(c, moment):
+    if moment == "transfer":
+        return transfer(c)
+    s = run(c)
+    if moment == "end":
+        (s.dir / "go").touch()
+    return s
+
+
+# -- the faults -----------------------------------------------------------------
+
+def strike(c, daemon, fault):
+    host, name = WHERE[daemon]
+    if fault == KILL:
+        c.lab.kill(host, name)
+        return
+    c.lab.kill(host, name, signal.SIGSTOP)
+    # its length is the fault itself, and nothing is waited for
+    time.sleep(STANDS)
+    c.lab.kill(host, name, signal.SIGCONT)
+
+
+def heal(c, daemon, fault):
+    c.lab.shape(None)
+    host, name = WHERE[daemon]
+    if fault == KILL and daemon in SERVICES:
+        c.lab.restart(host, name)
+    until(lambda: set(c.lab.run(["sinfo", "-hN", "-o", "%T"], cwd="/").stdout.split())
+          == {"mixed"}, "all nodes to serve the standing job")
+
+
+# -- what was promised ------------------------------------------------------------
+
+def ended_well(done, tasks):
+    return done.code == 0 and done.out == "end\n" * tasks
+
+
+def judge(daemon, moment, done):
+    tasks = 4 if moment == "transfer" else 8
+    if ended_well(done, tasks):
+        return
+    # Slurm may have sent the file itself, if not
+    assert moment == "transfer" and daemon != "strober", str(done)
+    assert done.code and "n2" in done.err, str(done)
+
+
+def nothing_left(c):
+    until(lambda: not any(temporaries(c, n) for n in c.names),
+          "no temporary files")
+    c.lab.wait_agents()
+    # each node's part of the cluster domain is one
+    until(lambda: all(c.agent(n, "sessions") == 1 for n in c.names),
+          lambda: f"one session: {[c.agent(n, 'sessions') for n in c.names]}")
+    until(lambda: not any(c.lab.pids(n, p) for n in c.names
+                          for p in ("taskdo", "big", "slurmstepd", "storm_file")),
+          "the ends of the processes")
+
+
+def again(c):
+    """A broadcast and a launch, by STORM, with a context."""
+    c.remove("/tmp/app")
+    done = c.srun("--bcast=/tmp/app -N4 -n4 {do} say again")
+    assert done.code == 0 and done.out == "again\n" * 4, str(done)
+    c.by_storm(done)
+    c.remove("/tmp/app")
+
+
+@pytest.mark.parametrize("daemon,fault,moment", CELLS, ids=map("-".join, CELLS))
+def test_cell(lab, daemon, fault, moment):
+    lab.current = re.sub(r"\W+", "_", f"{daemon}_{fault}_{moment}")
+    s = begin(lab, moment)
+    try:
+        strike(lab, daemon, fault)
+        if moment == "run":
+            (s.dir / "go").touch()
+        heal(lab, daemon, fault)
+        judge(daemon, moment, s.finish())
+    finally:
+        lab.clean()
+    nothing_left(lab)
+    again(lab)
