@@ -24,10 +24,10 @@
 #define ASKED_MAX 256
 /* A node that another one misses is asked for so long after the last word.  The
  * path between them counts as cut if that word is not older than NEWS_NOW, and the
- * node has answered the owner for PATH_AFTER since the first one. */
-#define NEWS_LAST (20 * o->conf.set.pulse)
-#define NEWS_NOW (4 * o->conf.set.pulse)
-#define PATH_AFTER (10 * o->conf.set.pulse)
+ * node has answered the owner for PATH_AFTER since the first one.  All in signs. */
+#define NEWS_LAST 20
+#define NEWS_NOW 4
+#define PATH_AFTER 10
 
 struct owner_watched {
 	uint32_t node;
@@ -44,7 +44,13 @@ struct owner_watched {
 	struct storm_pulse_rx rx;
 };
 
-static struct owner_watched *owner_watched_find(struct storm_owner *o,
+/* ns of so many signs. */
+static uint64_t owner_signs(const struct storm_owner *o, unsigned int n)
+{
+	return n * o->conf.set.pulse;
+}
+
+static struct owner_watched *owner_watched_find(const struct storm_owner *o,
 						uint32_t node)
 {
 	for (uint32_t i = 0; i < o->pulse.count; i++)
@@ -128,7 +134,7 @@ static void owner_pulse_ask(struct storm_owner *o, struct owner_watched *w)
 /* ------------------------------------------------------------- who is watched */
 
 static bool owner_watched_needed(const struct storm_owner *o,
-				 struct owner_watched *w, uint64_t now)
+				 const struct owner_watched *w, uint64_t now)
 {
 	const struct owner_watched *of;
 
@@ -136,11 +142,9 @@ static bool owner_watched_needed(const struct storm_owner *o,
 		return false;
 	if (w->child || w->watch.suspect || w->says != STORM_FINDING_BACK)
 		return true;
-	if (w->missed_at && now < w->missed_at + NEWS_LAST)
+	if (w->missed_at && now < w->missed_at + owner_signs(o, NEWS_LAST))
 		return true;
-	of = w->of == STORM_NO_NODE ?
-		     NULL :
-		     owner_watched_find((struct storm_owner *) o, w->of);
+	of = w->of == STORM_NO_NODE ? NULL : owner_watched_find(o, w->of);
 	return of && of->watch.suspect;
 }
 
@@ -230,7 +234,7 @@ static void owner_pulse_news(struct storm_owner *o, uint32_t from,
 		w->watch.heard -=
 			storm_min(w->watch.heard, p->silence * STORM_MS);
 	}
-	if (!w->missed_at || now >= w->missed_at + NEWS_LAST)
+	if (!w->missed_at || now >= w->missed_at + owner_signs(o, NEWS_LAST))
 		w->since = now;
 	w->missed_at = now;
 	if (!p->silence)
@@ -304,8 +308,9 @@ bool storm_owner_pulse(struct storm_owner *o, const uint8_t *buf, size_t len,
 static uint64_t owner_watched_path(struct storm_owner *o,
 				   struct owner_watched *w, uint64_t now)
 {
-	bool missed = w->missed_at && now < w->missed_at + NEWS_NOW;
-	uint64_t at = w->since + PATH_AFTER;
+	bool missed = w->missed_at &&
+		      now < w->missed_at + owner_signs(o, NEWS_NOW);
+	uint64_t at = w->since + owner_signs(o, PATH_AFTER);
 
 	if (w->path || !missed || w->watch.suspect ||
 	    w->says != STORM_FINDING_BACK)
@@ -327,8 +332,9 @@ static uint64_t owner_watched_look(struct storm_owner *o, uint32_t i,
 	uint64_t next = STORM_NEVER;
 
 	/* no question reaches it: its parent hears it, and says so */
-	if (w->says == STORM_FINDING_DEAF && now < w->missed_at + NEWS_LAST)
-		return w->missed_at + NEWS_LAST;
+	if (w->says == STORM_FINDING_DEAF &&
+	    now < w->missed_at + owner_signs(o, NEWS_LAST))
+		return w->missed_at + owner_signs(o, NEWS_LAST);
 	if (!w->child && !w->watch.suspect) {
 		if (now >= w->ask_at) {
 			owner_pulse_ask(o, w);
