@@ -65,6 +65,7 @@ enum strober_cause {
 	STROBER_SLURMD_GONE, /* the host answers, its slurmd does not */
 	STROBER_SLURMD_HUNG, /* its agent says so, but the port answers */
 	STROBER_AGENT,	     /* slurmd's port answers, no sign of life comes */
+	STROBER_DEAF,	     /* signs of life come, and nothing reaches it */
 	STROBER_RETURNING,   /* signs of life come, slurmd was not asked yet */
 };
 

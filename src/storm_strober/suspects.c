@@ -80,7 +80,7 @@ static void suspects_add(struct suspects *s, struct suspect *n, uint64_t heard,
 static void suspects_return(struct suspect *n, uint64_t now)
 {
 	n->c.heard = true;
-	n->c.gone = false;
+	n->c.gone = n->c.signs = false;
 	n->c.slurmd = n->c.agent = ANSWER_NONE;
 	n->c.rounds = 0;
 	n->asked = STROBER_UNKNOWN;
@@ -94,6 +94,10 @@ static void suspects_again(struct suspect *n, enum suspects_kind kind,
 			   uint64_t heard, uint64_t now)
 {
 	n->c.gone = kind == SUSPECTS_SLURMD_GONE;
+	/* what did not answer while it gave signs proves nothing now */
+	if (n->c.signs && kind == SUSPECTS_SILENT)
+		n->c.rounds = 0;
+	n->c.signs = kind == SUSPECTS_HUNG || kind == SUSPECTS_CUT;
 	if (n->c.heard)
 		n->found = now;
 	if (n->c.heard ||

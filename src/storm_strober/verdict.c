@@ -29,6 +29,8 @@ uint16_t verdict_of(const struct verdict_case *c, uint16_t *cause)
 		*cause = c->gone ? STROBER_SLURMD_HUNG : STROBER_AGENT;
 	else if (verdict_lives(c->slurmd) || verdict_lives(c->agent) || c->gone)
 		*cause = STROBER_SLURMD_GONE;
+	else if (c->signs)
+		*cause = STROBER_DEAF;
 	else if (c->rounds >= VERDICT_ROUNDS)
 		*cause = STROBER_UNREACHABLE;
 	else

@@ -33,6 +33,9 @@ enum verdict_answer {
 struct verdict_case {
 	bool heard; /* it gives signs of life again */
 	bool gone; /* its agent says that its slurmd does not run, or is stopped */
+	/* It gives signs of life all the same: so it is not dead, whoever does not
+	 * answer. */
+	bool signs;
 	enum verdict_answer slurmd, agent; /* the last ones */
 	uint32_t rounds;		   /* of silence, in a row */
 	uint64_t since;			   /* ns since it was found */

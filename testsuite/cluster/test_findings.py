@@ -12,7 +12,7 @@ import pytest
 
 from harness import until
 from lab.sysdep import pids_in_namespace
-from test_failed_nodes import Step, good, new_lab, node, said
+from test_failed_nodes import Step, good, new_lab, node, said, shown
 
 pytestmark = pytest.mark.storm_only
 
@@ -78,13 +78,16 @@ def test_an_agent_that_stands_ends_no_step(lab):
 
 
 def test_nothing_reaches_a_host(lab):
-    """Its own signs come, so it is no suspect, and its step is not given up."""
+    """Its own signs come, so it is no suspect, and its step is not given up, though none
+    of its ports answers."""
     begin = len(said(lab))
     step = Step(lab, nodes=4)
     lab.fault("cut-in", "n3")
     until(lambda: "node n3 gives signs of life, and hears nothing of this host" in
           since(lab, begin), "a finding")
+    shown(lab, "deaf")
     assert "node n3 gives no sign of life" not in since(lab, begin)
+    assert "DOWN" not in node(lab) and "n3:" not in step.said()
     lab.heal("n3")
     good(lab)
     step.goes()

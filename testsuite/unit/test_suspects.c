@@ -159,6 +159,24 @@ START_TEST(test_table)
 }
 END_TEST
 
+/* Nothing reaches it, and it is heard: it is not dead. Later it is. */
+START_TEST(test_signs_without_answers)
+{
+	find(0, SUSPECTS_CUT);
+	is(STROBER_FOUND, STROBER_DEAF);
+	for (int i = 0; i < 2 * VERDICT_ROUNDS; i++) {
+		now += 60 * STORM_SEC;
+		silence(0);
+		is(STROBER_FOUND, STROBER_DEAF);
+	}
+	find(0, SUSPECTS_SILENT);
+	is(STROBER_SUSPECT, STROBER_UNKNOWN);
+	for (int i = 0; i < VERDICT_ROUNDS; i++)
+		silence(0);
+	is(STROBER_FOUND, STROBER_UNREACHABLE);
+}
+END_TEST
+
 /* A host that answers in time was never suspect. */
 START_TEST(test_living_host)
 {
@@ -297,6 +315,7 @@ int main(void)
 	tcase_add_test(t, test_dead_host);
 	tcase_add_test(t, test_own_stall);
 	tcase_add_test(t, test_table);
+	tcase_add_test(t, test_signs_without_answers);
 	tcase_add_test(t, test_living_host);
 	tcase_add_test(t, test_stale);
 	tcase_add_test(t, test_late_sign);

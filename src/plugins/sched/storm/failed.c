@@ -94,6 +94,10 @@ static char *failed_text(const char *name, const struct failed_node *n,
 		return xstrdup_printf(
 			"storm: node %s: no sign of life since %s", name,
 			since);
+	if (n->v.cause == STROBER_DEAF)
+		return xstrdup_printf("storm: node %s: %s%s", name,
+				      failed_cause(&n->v),
+				      failed_outcome(n, many));
 	return xstrdup_printf("storm: node %s: %s, no sign of life since %s%s",
 			      name, failed_cause(&n->v), since,
 			      failed_outcome(n, many));

@@ -114,6 +114,8 @@ const char *failed_cause(const struct failed_view *v)
 		[STROBER_SLURMD_GONE] = "the host answers, slurmd does not",
 		[STROBER_SLURMD_HUNG] = "slurmd is stopped, or hangs",
 		[STROBER_AGENT] = "slurmd answers, its agent does not",
+		[STROBER_DEAF] =
+			"it gives signs of life, and nothing from slurmctld's host reaches it",
 		[STROBER_RETURNING] = "it is coming back",
 	};
 
@@ -130,6 +132,7 @@ const char *failed_word(const struct failed_rule *r,
 		[STROBER_SLURMD_GONE] = "slurmd-gone",
 		[STROBER_SLURMD_HUNG] = "slurmd-hung",
 		[STROBER_AGENT] = "agent-silent",
+		[STROBER_DEAF] = "deaf",
 	};
 
 	if (!v->state || v->excused || v->cause >= STROBER_RETURNING)
