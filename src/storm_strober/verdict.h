@@ -33,8 +33,8 @@ enum verdict_answer {
 struct verdict_case {
 	bool heard; /* it gives signs of life again */
 	bool gone; /* its agent says that its slurmd does not run, or is stopped */
-	/* It gives signs of life all the same: so it is not dead, whoever does not
-	 * answer. */
+	/* It gives signs of life all the same.  So it is not dead, even if no port
+	 * answers. */
 	bool signs;
 	enum verdict_answer slurmd, agent; /* the last ones */
 	uint32_t rounds;		   /* of silence, in a row */
