@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must_be_set(&c.p, count - 1);
 	must_be_set(&c.cmp_p, count - 1);
 	must_be_set(&c.excluded, count - 1);
-	must(c.floor <= c.sent && c.sent <= c.size && c.cmp_var < STORM_VARS);
+	must(c.sent <= c.size && c.cmp_var < STORM_VARS);
 	buf = malloc(size + 1);
 	must(buf);
 	len = storm_cast_pack(&c, buf, size + 1);
