@@ -190,7 +190,8 @@ def one(args, table, nodes, load, where):
 def run(args, result):
     table = result.table(
         "from a host's death until it is known", by=("nodes", "load", "what"),
-        columns={"p50": "ms", "p99": "ms", "max": "ms", "false": ""})
+        columns={"p50": "ms", "p99": "ms", "max": "ms", "false": ""},
+        plot={"x": "what", "y": ["p50", "p99"], "log": "y"})
     for nodes in args.nodes:
         with target.open_target(
                 args, result, nodes, cpus=1,

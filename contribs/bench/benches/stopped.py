@@ -164,7 +164,8 @@ def measure(args, table, cast, way, size):
 def run(args, result):
     table = result.table("a file to all nodes, one of which has a fault",
                          by=("way", "size", "nodes", "place", "fault"),
-                         columns=COLUMNS)
+                         columns=COLUMNS,
+                         plot={"x": "fault", "y": ["file", "whole"], "log": "y"})
     for way in args.ways:
         conf = {"Multicast": "no"} if way == "chain" else {}
         with target.open_target(args, result, max(args.nodes),
