@@ -5,7 +5,7 @@ Slurm names its groups after the nodes, so n1 of two labs would share them, and
 it leaves some behind. Therefore each host has its own cgroup namespace. Its
 root, in each hierarchy, is the group TOP/HOST below stormlab's own group, where
 TOP is stormlab.NAME. If slurm.conf names no cgroup plugin, hosts have no groups
-of their own: to move processes between groups is slow.
+of their own but for those of agents: to move processes between groups is slow.
 """
 import contextlib
 import os
@@ -19,6 +19,13 @@ def wanted(conf):
     return any("cgroup" in value for key, value in conf
                if key.lower() in ("proctracktype", "taskplugin",
                                   "jobacctgathertype"))
+
+
+def agents_make(conf):
+    """Whether the agents make groups, to stop steps: in a cluster domain each does,
+    whether jobs share or not; conf: pairs for slurm.conf."""
+    return any((key.lower(), value) == ("schedulertype", "sched/storm")
+               for key, value in conf)
 
 
 def _own_groups():

@@ -459,7 +459,7 @@ class Lab:
             self._save()
         # The agents name the groups that they freeze after the nodes, too.
         by_slurm = cgroups.wanted(plan.conf)
-        if by_slurm or plan.gang:
+        if by_slurm or plan.gang or cgroups.agents_make(plan.conf):
             with no_interrupts():
                 plan = plan._replace(
                     cgroups=cgroups.prepare(
