@@ -88,7 +88,7 @@ room, as on any full disk.
     p.add_argument("--left", metavar="BYTES", type=int, default=0,
                    help="bytes that are left (default: 0)")
     p = kind("hang", "a file system of the host hangs", """\
-Whoever touches PATH or what is below it waits, and can only be killed. Files that
+A process that touches PATH, or what is below it, waits, and can only be killed. Files that
 are open stay as they are. heal lets those that wait go on, with an error.
 """)
     p.add_argument("what", metavar="PATH", nargs="?",

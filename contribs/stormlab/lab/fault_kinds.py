@@ -211,6 +211,14 @@ def _programs(lab, host, what):
     return [pid for pid in found if is_one(pid)]
 
 
+def _signal(pids, number):
+    """To those of the processes that are still there; pids: [(pid, start time)]"""
+    for pid, started in pids:
+        fd = kill_process(pid, started, number)
+        if fd is not None:
+            os.close(fd)
+
+
 class Stop:
     """stop: SIGSTOP to a program, by default the agent."""
 
@@ -224,19 +232,13 @@ class Stop:
 
     @staticmethod
     def begin(lab, fault, _faults):
-        for pid, started in fault["pids"]:
-            fd = kill_process(pid, started, signal.SIGSTOP)
-            if fd is not None:
-                os.close(fd)
+        _signal(fault["pids"], signal.SIGSTOP)
         lab.wait_stopped(fault["host"], fault["what"],
                          [p for p, _ in fault["pids"]])
 
     @staticmethod
     def undo(_lab, fault, _rest):
-        for pid, started in fault["pids"]:
-            fd = kill_process(pid, started, signal.SIGCONT)
-            if fd is not None:
-                os.close(fd)
+        _signal(fault["pids"], signal.SIGCONT)
 
 
 class Pause:
