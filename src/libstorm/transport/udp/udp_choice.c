@@ -32,7 +32,6 @@ int storm_udp_choice_set(struct storm_udp *u)
 {
 	const struct udp_choice *c = &u->choice;
 	struct udp_filter f = { .n = 0 };
-	struct sock_fprog p = { .filter = f.at };
 
 	if (c->pulse)
 		storm_udp_filter_pulse(&f, UDP_FILTER_CHOICE, c->pulse,
@@ -41,7 +40,6 @@ int storm_udp_choice_set(struct storm_udp *u)
 		storm_udp_filter_strobe(&f, UDP_FILTER_CHOICE, c->strobe,
 					c->strobe_number);
 	storm_udp_filter_end(&f, CONTROL);
-	p.len = (unsigned short) f.n;
-	return setsockopt(u->tx[STORM_CONTROL].src.fd, SOL_SOCKET,
-			  SO_ATTACH_REUSEPORT_CBPF, &p, sizeof(p));
+	return storm_udp_filter_attach(u->tx[STORM_CONTROL].src.fd,
+				       SO_ATTACH_REUSEPORT_CBPF, &f);
 }

@@ -6,8 +6,10 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "udp_filter.h"
+#include <sys/socket.h>
+
 #include "src/libstorm/wire/pulse.h"
+#include "udp_filter.h"
 
 /* Offsets in the header of a datagram. */
 #define AT_TYPE 0 /* version and type */
@@ -137,4 +139,11 @@ void storm_udp_filter_sessions(struct udp_filter *f, enum udp_filter_view view,
 void storm_udp_filter_end(struct udp_filter *f, uint32_t value)
 {
 	filter_add(f, BPF_RET | BPF_K, 0, 0, value);
+}
+
+int storm_udp_filter_attach(int fd, int option, struct udp_filter *f)
+{
+	struct sock_fprog p = { .len = (unsigned short) f->n, .filter = f->at };
+
+	return setsockopt(fd, SOL_SOCKET, option, &p, sizeof(p));
 }

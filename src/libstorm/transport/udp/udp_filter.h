@@ -46,4 +46,8 @@ void storm_udp_filter_sessions(struct udp_filter *f, enum udp_filter_view view,
 /* Return `value` in any case. */
 void storm_udp_filter_end(struct udp_filter *f, uint32_t value);
 
+/* Give a program that has an end to a socket; option: SO_ATTACH_FILTER, or
+ * SO_ATTACH_REUSEPORT_CBPF for the choice.  0, or -1 and errno. */
+int storm_udp_filter_attach(int fd, int option, struct udp_filter *f);
+
 #endif

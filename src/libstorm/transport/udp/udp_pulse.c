@@ -37,13 +37,11 @@ static struct storm_udp *udp_pulse_udp(struct storm_net *net)
 static int udp_pulse_filter(int fd, uint64_t session)
 {
 	struct udp_filter f = { .n = 0 };
-	struct sock_fprog p = { .filter = f.at };
 
 	if (session)
 		storm_udp_filter_pulse(&f, UDP_FILTER_SOCKET, session, PASS);
 	storm_udp_filter_end(&f, 0);
-	p.len = (unsigned short) f.n;
-	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &p, sizeof(p));
+	return storm_udp_filter_attach(fd, SO_ATTACH_FILTER, &f);
 }
 
 static void udp_pulse_steer(struct storm_net *net, uint64_t session)

@@ -44,19 +44,12 @@ static struct storm_udp *udp_strobe_udp(struct storm_net *net)
 
 /* ------------------------------------------------------------------ filters */
 
-static int udp_strobe_attach(int fd, int option, struct udp_filter *f)
-{
-	struct sock_fprog p = { .len = (unsigned short) f->n, .filter = f->at };
-
-	return setsockopt(fd, SOL_SOCKET, option, &p, sizeof(p));
-}
-
 static int udp_strobe_filter(int fd, struct udp_filter *f)
 {
 	int none = 0;
 
 	if (f->n)
-		return udp_strobe_attach(fd, SO_ATTACH_FILTER, f);
+		return storm_udp_filter_attach(fd, SO_ATTACH_FILTER, f);
 	return setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &none,
 			  sizeof(none)) &&
 			       errno != ENOENT ?
