@@ -31,9 +31,6 @@ struct storm_pulse_gate {
 	} child[STORM_RADIX_MAX];
 };
 
-/* A node that misses so many heartbeats of the owner's says that it is deaf. */
-#define STORM_PULSE_DEAF_BEATS 4
-
 struct storm_pulser;
 
 /* Where pulses go: a datagram for this address. */

@@ -34,9 +34,9 @@ struct agent_pulse {
 	pthread_mutex_t lock; /* lends its holder the thread's priority */
 	struct storm_pulser *pulser;
 	struct storm_pulse_thread *thread;
-	uint64_t session;	 /* the main loop's: the domain's; 0: none */
-	_Atomic uint64_t looped; /* when the main loop ran last */
-	_Atomic uint64_t heard;	 /* when it heard the owner; 0: no session */
+	uint64_t session;	  /* the main loop's: the domain's; 0: none */
+	_Atomic uint64_t looped;  /* when the main loop ran last */
+	_Atomic uint64_t deaf_at; /* unless it hears the owner until then */
 };
 
 static void agent_pulse_send(void *arg, const struct storm_addr *to,
@@ -58,13 +58,11 @@ static bool agent_pulse_take(void *arg, const uint8_t *buf, size_t len,
 static uint64_t agent_pulse_tick(void *arg, uint64_t now)
 {
 	struct agent_pulse *p = arg;
-	uint64_t heard = p->heard;
 	uint8_t flags = 0;
 
 	if (now > p->looped + HUNG_AFTER)
 		flags = STORM_PULSE_HUNG;
-	else if (heard && now > heard + STORM_PULSE_DEAF_BEATS *
-						  p->a->conf.set.heartbeat)
+	else if (now > p->deaf_at)
 		flags = STORM_PULSE_DEAF;
 	storm_pulser_flags(p->pulser, flags);
 	return storm_pulser_tick(p->pulser, now);
@@ -93,6 +91,7 @@ void agent_pulse_start(struct agent *a)
 	p = xmalloc(sizeof(*p));
 	p->a = a;
 	p->looped = storm_now();
+	p->deaf_at = STORM_NEVER;
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
 	pthread_mutex_init(&p->lock, &attr);
@@ -139,7 +138,7 @@ void agent_pulse_exchange(struct agent *a)
 	if (!p)
 		return;
 	p->looped = storm_now();
-	p->heard = p->session ? storm_nm_heard(a->nm, p->session) : 0;
+	p->deaf_at = storm_nm_pulse_deaf_at(a->nm, p->session);
 	on = p->session && storm_nm_pulse_gate(a->nm, p->session, &gate);
 	pthread_mutex_lock(&p->lock);
 	same = storm_pulser_same(p->pulser, on ? &gate : NULL);

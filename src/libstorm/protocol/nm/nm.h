@@ -264,9 +264,9 @@ void storm_nm_pulse_elsewhere(struct storm_nm *nm);
 bool storm_nm_pulse_gate(struct storm_nm *nm, uint64_t session,
 			 struct storm_pulse_gate *out);
 
-/* When something of the owner's came last, monotonic ns; 0: there is no such
- * session. */
-uint64_t storm_nm_heard(struct storm_nm *nm, uint64_t session);
+/* When this node is to say that it hears nothing of the owner, monotonic ns, if
+ * nothing comes until then.  STORM_NEVER: there is no such session. */
+uint64_t storm_nm_pulse_deaf_at(struct storm_nm *nm, uint64_t session);
 
 /* Write at most max of the sessions' numbers, as datagrams have them.  Returns
  * how many sessions there are. */

@@ -7,7 +7,8 @@
  * nm_report.c carries reports up, nm_request.c asks the owner for operations.
  * nm_known.c knows nodes that could not be reached shortly before.
  * nm_excluded.c has the excluded nodes of an epoch, where they come in parts.
- * nm_pulse.c gives signs of life, nm_cluster.c keeps what a cluster domain has from one owner to the next,
+ * nm_pulse.c gives signs of life,
+ * nm_cluster.c keeps what a cluster domain has from one owner to the next,
  * nm_return.c brings a node back that has died.  Calls go from nm.c down to
  * nm_session.c: no part calls nm.c.
  *

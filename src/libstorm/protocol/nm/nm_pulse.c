@@ -7,6 +7,8 @@
 #include "nm_private.h"
 #include "src/libstorm/protocol/pulser.h"
 
+#define DEAF_BEATS 4 /* heartbeats of the owner's that a node misses */
+
 /* Is this node a member, and of a domain that has signs? */
 static bool nm_pulse_counts(const struct nm_session *s)
 {
@@ -53,11 +55,16 @@ bool storm_nm_pulse_gate(struct storm_nm *nm, uint64_t session,
 	return s && nm_pulse_gate(s, out);
 }
 
-uint64_t storm_nm_heard(struct storm_nm *nm, uint64_t session)
+static uint64_t nm_pulse_deaf_at(const struct nm_session *s)
+{
+	return s->heard.at + DEAF_BEATS * s->open->heartbeat;
+}
+
+uint64_t storm_nm_pulse_deaf_at(struct storm_nm *nm, uint64_t session)
 {
 	struct nm_session *s = nm_find_host(nm, session);
 
-	return s ? s->heard.at : 0;
+	return s ? nm_pulse_deaf_at(s) : STORM_NEVER;
 }
 
 void storm_nm_pulse_elsewhere(struct storm_nm *nm)
@@ -93,10 +100,7 @@ uint64_t nm_pulse_tick(struct nm_session *s, uint64_t now)
 	if (!storm_pulser_same(s->pulser, on ? &gate : NULL))
 		storm_pulser_gate(s->pulser, on ? &gate : NULL, now);
 	storm_pulser_flags(s->pulser,
-			   now > s->heard.at + STORM_PULSE_DEAF_BEATS *
-							   s->open->heartbeat ?
-				   STORM_PULSE_DEAF :
-				   0);
+			   now > nm_pulse_deaf_at(s) ? STORM_PULSE_DEAF : 0);
 	return storm_pulser_tick(s->pulser, now);
 }
 
