@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "namespace.h"
+#include "no_streams.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/protocol/pulser.h"
 #include "src/libstorm/transport/udp/udp.h"
@@ -361,24 +362,6 @@ static void on_datagrams(void *arg, struct storm_rx *rx, size_t n)
 	polled += n;
 }
 
-static void on_stream(void *arg, uint64_t stream, const void *buf, size_t len)
-{
-	(void) arg;
-	(void) stream;
-	(void) buf;
-	(void) len;
-}
-
-static void on_failed(void *arg, uint64_t session, uint32_t node,
-		      enum storm_err why, int sys)
-{
-	(void) arg;
-	(void) session;
-	(void) node;
-	(void) why;
-	(void) sys;
-}
-
 static void settle(struct storm_udp *udp, int fd, size_t pulses, size_t others)
 {
 	struct storm_net *net = (struct storm_net *) udp;
@@ -401,8 +384,9 @@ static void settle(struct storm_udp *udp, int fd, size_t pulses, size_t others)
 START_TEST(test_socket)
 {
 	const struct storm_net_handler h = { .datagrams = on_datagrams,
-					     .stream = on_stream,
-					     .stream_failed = on_failed };
+					     .stream = no_stream,
+					     .stream_failed =
+						     no_stream_failed };
 	struct sockaddr_in to = { .sin_family = AF_INET,
 				  .sin_port = htons(8383),
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "namespace.h"
+#include "no_streams.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/protocol/strobe.h"
 #include "src/libstorm/transport/udp/udp.h"
@@ -39,24 +40,6 @@ static void on_datagrams(void *arg, struct storm_rx *rx, size_t n)
 	(void) arg;
 	polled += n;
 	polled_from = rx->from;
-}
-
-static void on_stream(void *arg, uint64_t stream, const void *buf, size_t len)
-{
-	(void) arg;
-	(void) stream;
-	(void) buf;
-	(void) len;
-}
-
-static void on_failed(void *arg, uint64_t session, uint32_t node,
-		      enum storm_err why, int sys)
-{
-	(void) arg;
-	(void) session;
-	(void) node;
-	(void) why;
-	(void) sys;
 }
 
 static struct sockaddr_in address(const char *ip, uint16_t port)
@@ -91,8 +74,9 @@ static int open_sender(struct storm_addr *self, const char *ip)
 static void setup(void)
 {
 	const struct storm_net_handler h = { .datagrams = on_datagrams,
-					     .stream = on_stream,
-					     .stream_failed = on_failed };
+					     .stream = no_stream,
+					     .stream_failed =
+						     no_stream_failed };
 	int err;
 
 	storm_settings_default(&set);
