@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """One node of a broadcast stands still, is slow, or cannot write: the others have the
 file as if it were not there, and it catches up or is named."""
+import contextlib
 import os
 import pathlib
 import re
@@ -81,6 +82,19 @@ def whole(lab):
     return took
 
 
+@contextlib.contextmanager
+def casting(lab, fault, odd):
+    """A broadcast in the midst of which a node has a fault. The others have the file
+    when the context begins."""
+    base = whole(lab)
+    one = Cast(lab)
+    one.begins()
+    with fault(lab.lab, odd):
+        took = one.others(odd)
+        assert took < base + WAIT, f"{took:.2f} s beside {base:.2f}"
+        yield one
+
+
 def same(lab, node):
     return pathlib.Path(lab.lab.path(node, odd_node.PART + "/app")) \
         .read_bytes() == (lab.bin / "big").read_bytes()
@@ -89,12 +103,7 @@ def same(lab, node):
 @PLACES
 def test_agent_stops(lab, odd):
     """slurmd has the file brought there by Slurm, and only there."""
-    base = whole(lab)
-    one = Cast(lab)
-    one.begins()
-    with odd_node.agent_stops(lab.lab, odd):
-        took = one.others(odd)
-        assert took < base + WAIT, f"{took:.2f} s beside {base:.2f}"
+    with casting(lab, odd_node.agent_stops, odd) as one:
         assert one.run.running(), one.run.err()
         run = one.run.finish()
     assert run.code == 0 and re.search(rf"\b{odd}\b", run.err), str(run)
@@ -106,12 +115,7 @@ def test_agent_stops(lab, odd):
 @PLACES
 def test_host_goes_on(lab, odd):
     """It stands for a moment, and catches up by itself."""
-    base = whole(lab)
-    one = Cast(lab)
-    one.begins()
-    with odd_node.host_stops(lab.lab, odd):
-        took = one.others(odd)
-        assert took < base + WAIT, f"{took:.2f} s beside {base:.2f}"
+    with casting(lab, odd_node.host_stops, odd) as one:
         assert not one.has(odd)
     run = one.run.finish()
     assert run.code == 0 and "falling back" not in run.err, str(run)
