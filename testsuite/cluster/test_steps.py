@@ -314,7 +314,7 @@ def test_immediate_and_exclusive(cluster):
 
 def test_het_kill_on_bad_exit(cluster):
     """The failing task waits for those of the other step, too. Slurm's signal is lost for a
-    step that its nodes have not begun yet, whoever launches it: then srun waits for ever."""
+    step that its nodes have not begun yet, by stock's launch, too: srun waits for ever."""
     runs = []
     for launch in ("slurm", "storm"):
         options = [] if STOCK else [f"--launch={launch}"]

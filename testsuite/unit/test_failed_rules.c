@@ -62,7 +62,7 @@ START_TEST(test_policies)
 	rule.policy = FAILED_DOWN;
 	must(dead() == (FAILED_SAY | FAILED_END | FAILED_TAKE_DOWN) && !acts());
 	setup();
-	/* an administrator's drain stays his */
+	/* an administrator's drain stays as it is */
 	view.taken = true;
 	must(dead() == (FAILED_SAY | FAILED_END) && !acts());
 	view.state = 0;
