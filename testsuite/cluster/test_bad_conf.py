@@ -195,7 +195,7 @@ def test_wrong_interface_is_told_once(lab):
                 if re.search(words, line)]
 
     until(lambda: len(said("ended with status 1")) > 3, "four starts")
-    (line,) = said("error: .*(eth9|port|ended)")
+    (line,) = said(r"error: .*\b(eth9|port|ended)\b")
     assert "storm_agent: there is no interface eth9: correct Interface in " \
         "storm.conf" in line
     write(lab, good)
