@@ -28,6 +28,7 @@
  *	agent_file.c	files, through the session's child (file_child.c)
  *	agent_child.c	that process: deadlines, and one that does not end
  *	agent_nursery.c	the process that starts these children
+ *	agent_health.c	is this node well?  health/ has the process that checks
  *	agent_libdir.c	"<file>_libs" directories, until their job ends
  *	agent_launch.c	delivers the launch message to this node's slurmd
  *	agent_session.c	sessions
@@ -105,6 +106,15 @@ struct agent_neighbours {
 	bool looked;
 };
 
+/* See agent_health.c. */
+struct agent_health {
+	struct agent_io io; /* of the process that checks; fd -1: there is none */
+	pid_t pid;
+	uint64_t patience, due; /* it must say something until then */
+	uint64_t value;		/* as in health_word.h */
+	char text[256];		/* what is wrong, or "" */
+};
+
 struct agent_count {
 	uint64_t files, files_failed, bytes, launches, launches_failed;
 	uint64_t steps, reports, opens_bad;
@@ -162,6 +172,7 @@ struct agent {
 		struct agent_io nursery_io; /* its pidfd */
 		struct agent_proc *procs;
 	} file;
+	struct agent_health health;
 	struct {
 		struct agent_libdir *first;
 		bool asking;

@@ -337,6 +337,28 @@ static bool conf_parse_failed_max(struct storm_conf *c, void *field,
 	return true;
 }
 
+/* An absolute path, or "none". */
+static bool conf_parse_program(struct storm_conf *c, void *field, const char *v)
+{
+	if (strlen(v) >= sizeof(c->health.program) ||
+	    (*v != '/' && strcasecmp(v, "none")))
+		return false;
+	strcpy(c->health.program, *v == '/' ? v : "none");
+	return true;
+}
+
+/* Absolute paths with colons between. */
+static bool conf_parse_paths(struct storm_conf *c, void *field, const char *v)
+{
+	if (strlen(v) >= sizeof(c->health.paths) || *v != '/')
+		return false;
+	for (const char *p = strchr(v, ':'); p; p = strchr(p + 1, ':'))
+		if (p[1] != '/')
+			return false;
+	strcpy(c->health.paths, v);
+	return true;
+}
+
 static bool conf_parse_weights(struct storm_conf *c, void *field, const char *v)
 {
 	return conf_parse_list(c, v, conf_parse_one_weight);
@@ -464,6 +486,17 @@ static const struct conf_key keys[] = {
 	TIME("ActAfter", gang.act_after, STORM_SEC, 3600 * STORM_SEC),
 	OTHER("MaxFailedNodes", gang.failed_max, conf_parse_failed_max,
 	      "a number of nodes from 1 to 65536, or 1% to 100%"),
+	TIME("Health", health.period, STORM_SEC, 3600 * STORM_SEC,
+	     .zero = "for no checks"),
+	BYTES("HealthSpace", health.space, 0, 1ULL << 50),
+	NUMBER("HealthInodes", health.inodes, 0, UINT32_MAX),
+	BYTES("HealthMemory", health.memory, 0, 1ULL << 50),
+	OTHER("HealthPaths", health.paths, conf_parse_paths,
+	      "absolute paths with colons between, at most 1023 characters"),
+	OTHER("HealthProgram", health.program, conf_parse_program,
+	      "the absolute path of a program, or none"),
+	TIME("HealthTimeout", health.timeout, 100 * STORM_MS, 3600 * STORM_SEC),
+	YES_NO("HealthBusy", health.busy),
 	CHOICE("Packing", gang.packing, [PACKING_FIRST_FIT] = "first-fit",
 	       [PACKING_BUDDY] = "buddy"),
 	TIME("Quantum", gang.quantum, GANG_QUANTUM_MIN, GANG_QUANTUM_MAX),

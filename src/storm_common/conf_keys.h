@@ -9,7 +9,7 @@
 
 #include "storm_conf.h"
 
-#define CONF_KEYS_MAX 80 /* at least the number of keys */
+#define CONF_KEYS_MAX 96 /* at least the number of keys */
 
 /* The name of a key by its number, from 0; NULL: there are not so many keys. */
 const char *conf_key_name(unsigned int key);

@@ -70,6 +70,12 @@ void storm_conf_default(struct storm_conf *out)
 	out->gang.cluster = true;
 	out->gang.act_after = 5 * STORM_SEC;
 	out->gang_debug = true;
+	out->health.period = 60 * STORM_SEC;
+	out->health.space = 64 << 20;
+	out->health.inodes = 1000;
+	out->health.memory = 64 << 20;
+	out->health.timeout = 60 * STORM_SEC;
+	strcpy(out->health.paths, "/tmp");
 	out->context.group = CONTEXT_GROUPS;
 	out->context.count = 65536;
 	out->context.per_user = 16384;

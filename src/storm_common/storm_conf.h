@@ -8,6 +8,7 @@
 #ifndef STORM_CONF_H
 #define STORM_CONF_H
 
+#include <limits.h>
 #include <sched.h>
 #include <stdbool.h>
 
@@ -74,6 +75,18 @@ struct storm_gang_conf {
 	uint32_t qoses;
 };
 
+/* What a node is checked for while it is idle. */
+#define STORM_CONF_PATHS_MAX 1024
+struct storm_health_conf {
+	uint64_t period;	/* ns; 0: it is not checked */
+	uint64_t space, memory; /* bytes; less is too little */
+	uint32_t inodes;	/* fewer are too few */
+	bool busy;		/* also while jobs run there */
+	uint64_t timeout; /* ns that the program has, and each check at most */
+	char program[PATH_MAX];		  /* "": Slurm's own; "none": none */
+	char paths[STORM_CONF_PATHS_MAX]; /* where files go, with colons between */
+};
+
 /* Network contexts of steps. */
 #define STORM_CONTEXTS_MAX 1048576
 struct storm_context_conf {
@@ -107,6 +120,7 @@ struct storm_conf {
 	uint16_t launcher_port_first, launcher_port_last; /* LauncherPorts */
 	struct storm_gang_conf gang;
 	struct storm_context_conf context;
+	struct storm_health_conf health;
 };
 
 /*

@@ -27,6 +27,7 @@
 #include "src/libstorm/transport/driver.h"
 #include "src/storm_agent/agent.h"
 #include "src/storm_agent/agent_file.h"
+#include "src/storm_agent/agent_health.h"
 #include "src/storm_agent/agent_launch.h"
 #include "src/storm_agent/agent_libdir.h"
 #include "src/storm_agent/turns/agent_gang.h"
@@ -99,7 +100,7 @@ static uint64_t agent_loop_tick(struct agent *a, uint64_t now)
 		agent_file_tick,       agent_gang_tick,
 		agent_flood_tick,      agent_loop_orphan_tick,
 		agent_neighbours_tick, agent_local_tick,
-		agent_place_tick,
+		agent_place_tick,      agent_health_tick,
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {

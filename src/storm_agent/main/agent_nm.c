@@ -28,6 +28,7 @@
 #include "src/storm_agent/agent.h"
 #include "src/storm_agent/agent_auth.h"
 #include "src/storm_agent/agent_file.h"
+#include "src/storm_agent/agent_health.h"
 #include "src/storm_agent/agent_launch.h"
 #include "src/storm_agent/agent_session.h"
 #include "src/storm_agent/turns/agent_gang.h"
@@ -57,6 +58,7 @@ static void agent_nm_session_open(void *host, uint64_t session,
 	      session, info->uid,
 	      storm_step_name(&step, info->job_id, info->step_id), info->self,
 	      info->count);
+	agent_health_session(a, session);
 	if (s->cluster) {
 		agent_gang_session_open(s);
 		agent_pulse_session(a, s->id);

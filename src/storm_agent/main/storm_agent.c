@@ -33,6 +33,7 @@
 #include "src/libstorm/wire/credential.h"
 #include "src/storm_agent/agent.h"
 #include "src/storm_agent/agent_auth.h"
+#include "src/storm_agent/agent_health.h"
 #include "src/storm_agent/agent_launch.h"
 #include "src/storm_agent/agent_libdir.h"
 #include "src/storm_agent/agent_nursery.h"
@@ -111,6 +112,7 @@ static int storm_agent_start(struct agent *a)
 static void storm_agent_stop(struct agent *a)
 {
 	agent_auth_stop(a);
+	agent_health_stop(a);
 	agent_pulse_stop(a);
 	agent_nm_stop(a);
 	agent_gang_stop(a);
@@ -209,6 +211,7 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port,
 			  agent_place_find(node, &a.net.place);
 	if (agent_nursery_start(&a))
 		return AGENT_EXIT_FAILED;
+	agent_health_start(&a);
 	agent_poll_start(&a);
 	if (storm_agent_start(&a))
 		return errno == EADDRINUSE ? AGENT_EXIT_BUSY :
@@ -232,6 +235,7 @@ static const char storm_agent_usage[] =
 	"       storm_agent --version\n"
 	"       storm_agent --node NAME --run [--slurmd-port PORT] [--sockets]\n"
 	"       storm_agent --node NAME --nursery\n"
+	"       storm_agent --node NAME --health [--slurmd-port PORT]\n"
 	"       storm_agent --nodes\n"
 	"\n"
 	"The node agent of STORM for Slurm.  slurmd runs it (--run).  These options\n"
@@ -253,6 +257,7 @@ int main(int argc, char **argv)
 		PORT,
 		SOCKETS,
 		NURSERY,
+		HEALTH,
 		NODES,
 		STATS,
 		TRACE,
@@ -266,6 +271,7 @@ int main(int argc, char **argv)
 		{ "slurmd-port", required_argument, NULL, PORT },
 		{ "sockets", no_argument, NULL, SOCKETS },
 		{ "nursery", no_argument, NULL, NURSERY },
+		{ "health", no_argument, NULL, HEALTH },
 		{ "nodes", no_argument, NULL, NODES },
 		{ "stats", no_argument, NULL, STATS },
 		{ "trace", no_argument, NULL, TRACE },
@@ -295,6 +301,7 @@ int main(int argc, char **argv)
 			/* fall through */
 		case RUN:
 		case NURSERY:
+		case HEALTH:
 		case STATS:
 		case TRACE:
 			verb = opt;
@@ -317,6 +324,8 @@ int main(int argc, char **argv)
 		return storm_agent_run(node, port, sockets);
 	if (verb == NURSERY && node && optind == argc)
 		agent_nursery_run(node);
+	if (verb == HEALTH && node && optind == argc && port < 65536)
+		agent_health_run(node, (uint16_t) port);
 	if (verb == STATS && optind == argc)
 		return agent_ask_stats(node);
 	if (verb == TRACE && argc - optind <= 1)

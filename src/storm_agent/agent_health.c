@@ -1,0 +1,197 @@
+/*
+ * agent_health.c - see agent_health.h.
+ *
+ * The process is this program once more, with --health: a fork of the agent would
+ * inherit its keys and sockets.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "slurm/slurm.h"
+#include "src/common/log.h"
+#include "src/common/read_config.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "agent.h"
+#include "agent_health.h"
+#include "agent_session.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/protocol/nm/nm.h"
+#include "src/storm_agent/health/health_keeper.h"
+#include "src/storm_common/child_spawn.h"
+#include "src/storm_common/health_word.h"
+#include "src/storm_common/local/local.h"
+#include "src/storm_common/slurm_conf_kept.h"
+
+#define SOCKET 3
+#define FD_MIN 64 /* see child_spawn() */
+
+/* Say it in all domains. */
+static void agent_health_set(struct agent *a, enum health_cause cause,
+			     const char *text)
+{
+	struct agent_health *h = &a->health;
+	bool same = cause == health_cause_of(h->value);
+
+	if (!same)
+		h->value += HEALTH_CAUSES + (uint64_t) cause -
+			    (uint64_t) health_cause_of(h->value);
+	if (cause && (!same || strcmp(h->text, text) != 0))
+		info("this node is not well (%s): %s", health_word(cause),
+		     text);
+	else if (!same)
+		info("this node is well again");
+	snprintf(h->text, sizeof(h->text), "%s", cause ? text : "");
+	for (const struct agent_session *s = a->sessions; s && !same;
+	     s = s->next)
+		agent_health_session(a, s->id);
+}
+
+void agent_health_session(struct agent *a, uint64_t session)
+{
+	storm_nm_own_set(a->nm, session, HEALTH_VAR, a->health.value);
+}
+
+static void agent_health_ended(struct agent *a)
+{
+	agent_io_close(&a->ios, &a->health.io);
+	kill(a->health.pid, SIGKILL);
+	waitpid(a->health.pid, NULL, 0);
+	error("the process that checks this node's health (storm_health, pid %d) has ended: restart slurmd",
+	      a->health.pid);
+	a->health.due = STORM_NEVER;
+	agent_health_set(a, HEALTH_UNCHECKED,
+			 "the process that checks is gone");
+}
+
+static void agent_health_hear(struct agent *a, struct agent_io *io,
+			      uint32_t events)
+{
+	struct health_report r;
+	ssize_t n;
+
+	(void) events;
+	while ((n = recv(io->fd, &r, sizeof(r), MSG_DONTWAIT)) == sizeof(r)) {
+		r.text[sizeof(r.text) - 1] = '\0';
+		a->health.due = storm_now() + a->health.patience;
+		agent_health_set(a,
+				 r.cause < HEALTH_CAUSES ?
+					 (enum health_cause) r.cause :
+					 HEALTH_UNCHECKED,
+				 r.text);
+	}
+	if (!n || (n < 0 && errno != EAGAIN && errno != EINTR))
+		agent_health_ended(a);
+}
+
+static int agent_health_exec(struct agent *a, int sock)
+{
+	char port[8];
+	char *argv[] = { "storm_health",
+			 "--node",
+			 (char *) a->node,
+			 "--health",
+			 "--slurmd-port",
+			 port,
+			 NULL };
+	const struct child_fds fds = {
+		.in = -1, .log = STDERR_FILENO, .more = &sock, .nmore = 1
+	};
+
+	snprintf(port, sizeof(port), "%u", a->slurmd.port);
+	return child_spawn("/proc/self/exe", argv, NULL, &fds, &a->health.pid);
+}
+
+void agent_health_start(struct agent *a)
+{
+	struct agent_io *io = &a->health.io;
+	int pair[2], high, rc;
+
+	io->fd = -1;
+	a->health.due = STORM_NEVER;
+	if (!a->conf.health.period)
+		return;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		error("this node's health is not checked: socketpair: %m");
+		return;
+	}
+	high = fcntl(pair[1], F_DUPFD_CLOEXEC, FD_MIN);
+	rc = high < 0 ? errno : agent_health_exec(a, high);
+	close(pair[1]);
+	if (high >= 0)
+		close(high);
+	io->fd = pair[0];
+	io->ready = agent_health_hear;
+	if (rc || agent_io_add(&a->ios, io, EPOLLIN)) {
+		error("this node's health is not checked: %s",
+		      strerror(rc ? rc : errno));
+		close(io->fd);
+		io->fd = -1;
+		return;
+	}
+	/* three rounds, in which each check may hang */
+	a->health.patience = 3 * (a->conf.health.period +
+				  health_round_limit(&a->conf.health));
+	a->health.due = storm_now() + a->health.patience;
+}
+
+void agent_health_stop(struct agent *a)
+{
+	agent_io_close(&a->ios, &a->health.io);
+}
+
+uint64_t agent_health_tick(struct agent *a, uint64_t now)
+{
+	if (now >= a->health.due) {
+		a->health.due = STORM_NEVER;
+		agent_health_set(a, HEALTH_UNCHECKED,
+				 "the process that checks does not answer");
+	}
+	return a->health.due;
+}
+
+/* The site's program, or Slurm's own, or NULL. */
+static const char *agent_health_program(const struct storm_health_conf *c)
+{
+	if (!strcasecmp(c->program, "none"))
+		return NULL;
+	return c->program[0] ? c->program : slurm_conf.health_check_program;
+}
+
+_Noreturn void agent_health_run(const char *node, uint16_t slurmd_port)
+{
+	log_options_t opts = LOG_OPTS_STDERR_ONLY;
+	char *dir = xstrdup_printf("%s/%s", STORM_RUNDIR, node);
+	static struct storm_conf conf;
+	struct health_place at = { .node = node, .slurmd_port = slurmd_port };
+	char *why;
+
+	opts.stderr_level = LOG_LEVEL_QUIET; /* the agent says what is wrong */
+	log_init("storm_agent", opts, 0, NULL);
+	free(slurm_conf_kept_init(dir));
+	if (storm_conf_load_kept(dir, &conf, NULL, &why) == STORM_CONF_NONE)
+		_exit(1);
+	prctl(PR_SET_NAME, "storm_health");
+	signal(SIGPIPE, SIG_IGN);
+	at.conf = slurm_conf.slurm_conf;
+	health_keep(SOCKET, &conf.health, &at,
+		    slurm_conf_expand_slurmd_path(slurm_conf.slurmd_spooldir,
+						  node, NULL),
+		    agent_health_program(&conf.health));
+}
