@@ -57,6 +57,9 @@ enum strober_state {
 	 * answered yet. */
 	STROBER_SUSPECT = 1,
 	STROBER_FOUND = 2, /* there is a cause */
+	/* It is there, and says that it is not well: the cause is one of
+	 * health_word.h, no time is given. */
+	STROBER_UNWELL = 3,
 };
 
 enum strober_cause {

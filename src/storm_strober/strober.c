@@ -67,6 +67,7 @@
 #include "storm_config.h"
 #include "strobe_clock.h"
 #include "strober_domain.h"
+#include "unwell.h"
 #include "witness.h"
 
 #define RETRY (100 * STORM_MS) /* after a map did not reach all nodes */
@@ -408,6 +409,7 @@ static void strober_send_failed(void)
 	head = (void *) (f + 1);
 	head[0] = nodes;
 	n = witness_get((void *) (head + 2));
+	n = unwell_get((void *) (head + 2), n);
 	f->verb = STROBER_FAILED;
 	f->len = 2 * sizeof(*head) + n * sizeof(struct strober_failed);
 	strober_send(f);
@@ -449,7 +451,7 @@ static void strober_act(uint64_t now)
 		strober_map_sent();
 	if (!strober_domain_get())
 		return;
-	if (witness_changed() || now >= strober.tell_at)
+	if (witness_changed() || unwell_changed() || now >= strober.tell_at)
 		strober_send_failed();
 	strober_domain_confirm();
 	strober_domain_cut_relays();
@@ -562,7 +564,7 @@ static int strober_run(void)
 		return CHILD_EXIT_CONF;
 	}
 	xfree(why);
-	strober_domain_init(strober.state, &conf.set, strober_poke);
+	strober_domain_init(strober.state, &conf, strober_poke);
 	if (strober_descriptors()) {
 		error("cannot start: signalfd, eventfd or pidfd: %m");
 		return 1;

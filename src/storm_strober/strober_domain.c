@@ -25,24 +25,29 @@
 #include "outside.h"
 #include "src/libstorm/base/auth_reason.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
 #include "src/libstorm/program/domain_private.h"
 #include "src/storm_common/gang_map.h"
 #include "src/storm_common/no_gang.h"
 #include "strobe_clock.h"
 #include "strober_domain.h"
 #include "strober_state.h"
+#include "unwell.h"
 #include "witness.h"
 
 /* SCHED_FIFO, as the agents' (main/agent_pulse.c). */
 #define PULSE_PRIORITY 14
 /* A map is on its way, as a rule for milliseconds. */
 #define ASK_AFTER STORM_SEC
+/* However rarely nodes check themselves, a change is soon known. */
+#define HEALTH_ASK (10 * STORM_SEC)
 #define CUT_AFTER (3 * STORM_SEC)
 
 static struct {
 	const char *state; /* file */
 	uint64_t cluster;
 	struct storm_settings set;
+	uint64_t health; /* ns between two questions whether all are well; 0: none */
 	void (*wake)(void);
 	storm_domain_t *open; /* NULL: not open */
 	uint32_t epoch;	      /* the last one saved */
@@ -51,12 +56,13 @@ static struct {
 	bool joined;	      /* a node has */
 } dom;
 
-void strober_domain_init(const char *state, const struct storm_settings *set,
+void strober_domain_init(const char *state, const struct storm_conf *conf,
 			 void (*wake)(void))
 {
 	dom.state = state;
 	dom.cluster = gang_cluster_number(slurm_conf.cluster_name);
-	dom.set = *set;
+	dom.set = conf->set;
+	dom.health = storm_min(conf->health.period, HEALTH_ASK);
 	dom.wake = wake;
 	witness_init();
 }
@@ -390,6 +396,12 @@ void strober_domain_open(void)
 	if (err)
 		error("cannot find out whether held jobs stand: %s",
 		      strerror(err));
+	err = dom.health ? unwell_start(d, node_table_count(), dom.health,
+					outside_others, dom.wake) :
+			   0;
+	if (err)
+		error("cannot find out whether nodes are well: %s",
+		      strerror(err));
 	dom.open = d;
 	strobe_clock_open(d);
 }
@@ -439,6 +451,7 @@ void strober_domain_close(void)
 	strobe_clock_close();
 	held_stop();
 	missed_stop();
+	unwell_stop();
 	storm_domain_destroy(dom.open);
 	dom.open = NULL;
 	witness_stop();

@@ -19,15 +19,16 @@
 #include <stdint.h>
 
 #include "src/libstorm/storm.h"
+#include "src/storm_common/storm_conf.h"
 
 /*
  * Call it first, after slurm.conf was read.  It opens nothing.  state: the file
- * with the epoch (strober_state.h); the pointer is kept, *set is copied.
+ * with the epoch (strober_state.h); the pointer is kept, *conf is copied.
  * wake() asks the caller's thread to call strober_domain_joined().  A thread of
  * the domain calls wake(), so it must neither wait nor call anything of this
  * header.
  */
-void strober_domain_init(const char *state, const struct storm_settings *set,
+void strober_domain_init(const char *state, const struct storm_conf *conf,
 			 void (*wake)(void));
 
 /* Set the domain's nodes: the body of STROBER_NODES.  A list that does not end in

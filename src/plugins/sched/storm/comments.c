@@ -250,10 +250,12 @@ static bool comments_write_node(const struct shares *all, const struct plan *p,
 		xstrfmtcat(word, "%sfailed=%s,heard=%s", word ? "," : TAG,
 			   s->failed, since);
 	}
+	if (s->health)
+		xstrfmtcat(word, "%shealth=%s", word ? "," : TAG, s->health);
 	if (comments_put(&node->extra, word))
 		last_node_update = time(NULL);
 	xfree(word);
-	return s->jobs || s->out || s->failed;
+	return s->jobs || s->out || s->failed || s->health;
 }
 
 void shares_write(struct shares *s, const struct plan *p,
@@ -263,7 +265,7 @@ void shares_write(struct shares *s, const struct plan *p,
 	bool shown = false, any = s->njobs || s->shown;
 
 	for (uint32_t i = 0; i < s->nnodes && !any; i++)
-		any = s->node[i].out || s->node[i].failed;
+		any = s->node[i].out || s->node[i].failed || s->node[i].health;
 	if (!any)
 		return;
 	lock_slurmctld(locks);

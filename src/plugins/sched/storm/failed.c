@@ -22,6 +22,7 @@
 
 #include "failed.h"
 #include "src/libstorm/base/clock.h"
+#include "src/storm_common/health_word.h"
 #include "strober_watch.h"
 
 /* How often it is looked without news: while something is wrong, as ActAfter passes; and
@@ -238,6 +239,29 @@ static void failed_log_many(struct failed *f, bool many, uint32_t count,
 	f->many = many;
 }
 
+/* What the strober says of a node, or NULL. */
+struct failed_word {
+	const struct strober_failed *failed;
+	const char *health;
+};
+
+/* A node says itself that it is not well: that is shown, and nothing is done. */
+static struct failed_word failed_word_of(const struct failed *f, uint32_t node,
+					 int *at)
+{
+	const struct strober_failed *x = &f->list[*at];
+	struct failed_word w = { 0 };
+
+	if (*at >= f->count || x->node != node)
+		return w;
+	(*at)++;
+	if (x->state == STROBER_UNWELL)
+		w.health = health_word((enum health_cause) x->cause);
+	else
+		w.failed = x;
+	return w;
+}
+
 /* Locked for reading.  Set the views; true: a word has changed. */
 static bool failed_views(struct failed *f, const struct snapshot *s,
 			 const struct storm_gang_conf *conf,
@@ -248,11 +272,12 @@ static bool failed_views(struct failed *f, const struct snapshot *s,
 	int at = 0;
 
 	for (uint32_t i = 0; i < s->nnodes; i++) {
-		bool is = at < f->count && f->list[at].node == i;
+		struct failed_word w = failed_word_of(f, i, &at);
 
 		failed_set_view(&f->node[i], find_node_record(s->nodes[i].name),
-				is ? &f->list[at] : NULL);
-		at += is;
+				w.failed);
+		changed |= w.health != f->node[i].health;
+		f->node[i].health = w.health;
 		count += failed_counts(&f->node[i].v);
 	}
 	/* when a switch is back its nodes return one after the other */
@@ -340,7 +365,10 @@ static bool failed_is_due(struct failed *f, const struct snapshot *s)
 	f->count = n;
 	if (n < 0 || f->nnodes != s->nnodes || (same && now < f->look_at))
 		return false;
-	f->look_at = now + (n ? LOOK_WRONG : LOOK_GOOD);
+	f->look_at = now + LOOK_GOOD;
+	for (int i = 0; i < n; i++)
+		if (f->list[i].state != STROBER_UNWELL)
+			f->look_at = now + LOOK_WRONG;
 	return true;
 }
 

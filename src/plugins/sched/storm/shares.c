@@ -186,10 +186,11 @@ bool shares_outside(struct shares *s, const struct strober_outside *out,
 }
 
 void shares_failed(struct shares *s, uint32_t node, const char *word,
-		   int64_t heard)
+		   int64_t heard, const char *health)
 {
 	if (node >= s->nnodes)
 		return;
+	s->node[node].health = health;
 	s->node[node].failed = word;
 	s->node[node].heard = heard;
 }

@@ -50,7 +50,8 @@ struct node_share {
 	uint32_t lacks; /* if out: as in struct strober_outside */
 	bool deaf;	/* if out: as there */
 	const char *failed; /* a constant word: what is wrong with it; or NULL */
-	int64_t heard;	    /* if so: when it was heard last (s, wall clock) */
+	const char *health; /* as failed: why it is not well, as it says itself */
+	int64_t heard; /* if failed: when it was heard last (s, wall clock) */
 };
 
 struct shares {
@@ -89,7 +90,7 @@ bool shares_outside(struct shares *s, const struct strober_outside *out,
 /* Take what is wrong with a node, as in struct node_share.  Call it after
  * shares_update(). */
 void shares_failed(struct shares *s, uint32_t node, const char *word,
-		   int64_t heard);
+		   int64_t heard, const char *health);
 
 /* What the strober knows of held jobs. */
 struct shares_proof {

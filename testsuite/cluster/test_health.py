@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""Health before a node takes part: an idle node checks what launches need, says so in the
+cluster domain, and slurmctld shows it. Each test has the faults of one node, and waits
+until it is well again.
+"""
+import os
+import re
+import shutil
+
+import pytest
+
+from harness import Lab, until
+
+pytestmark = pytest.mark.storm_only
+
+STORM_CONF = ["Partition=shared Policy=local", "Health=1s", "HealthTimeout=2s",
+              "HealthPaths=/tmp:/var/tmp", "HealthProgram=/run/site/check"]
+#: by the contract of LBNL's NHC: exit status and last line
+CHECK = """#!/bin/sh
+echo "all is being checked"
+[ ! -e /run/site/broken ] || { echo; echo "ERROR: fan of $SLURMD_NODENAME"; exit 3; }
+[ ! -e /run/site/slow ] || sleep 600
+"""
+
+
+@pytest.fixture(scope="module")
+def shared():
+    made = Lab(f"health{os.getpid()}")
+    try:
+        made.up(3, conf=["SchedulerType=sched/storm"], storm_conf=STORM_CONF)
+        for host in made.nodes:
+            program(made, host)
+        yield made
+    finally:
+        made.down()
+
+
+def program(lab, host="n2"):
+    """The site's program on a host, as it ought to be."""
+    where = lab.path(host, "/run/site")
+    shutil.rmtree(where, ignore_errors=True)
+    os.mkdir(where, 0o755)
+    with open(where + "/check", "w") as f:
+        f.write(CHECK)
+    os.chmod(where + "/check", 0o755)
+    return where
+
+
+def extra(lab, host="n2"):
+    text = lab.run(["scontrol", "-o", "show", "node", host], cwd="/").stdout
+    found = re.search(r"Extra=(\S*)", text)
+    return found[1] if found else ""
+
+
+def says(lab, word, host="n2"):
+    until(lambda: f"health={word}" in extra(lab, host),
+          lambda: f"health={word} in {extra(lab, host)!r}")
+
+
+def well(lab, host="n2"):
+    until(lambda: "health=" not in extra(lab, host),
+          lambda: f"{host} to be well: {extra(lab, host)!r}")
+
+
+@pytest.fixture
+def lab(shared):
+    yield shared
+    if shared.faults():
+        shared.heal()
+    for host in shared.nodes:
+        well(shared, host)
+
+
+def logged(lab, what, host="n2"):
+    until(lambda: re.search(what, lab.log(host, "slurmd")),
+          lambda: f"{what} in {lab.log(host, 'slurmd')[-2000:]}")
+
+
+@pytest.mark.every_release
+def test_a_full_disk(lab):
+    """It is that node alone, and its log says how much is left."""
+    lab.fault("fill", "n2")
+    says(lab, "space")
+    logged(lab, r"this node is not well \(space\): /tmp has \d+ MB left, less than "
+                r"HealthSpace \(64 MB\)")
+    assert not any("space" in extra(lab, host) for host in ("n1", "n3"))
+    lab.heal()
+    well(lab)
+    logged(lab, "this node is well again")
+
+
+def test_a_hung_file_system(lab):
+    """Only that check hangs; signs of life go on, and what hangs is begun once."""
+    lab.fault("hang", "n2", what="/var/tmp")
+    says(lab, "hung")
+    logged(lab, r"not well \(hung\): /var/tmp does not answer")
+    assert "failed=" not in extra(lab)
+
+
+def test_a_munged_that_stands(lab):
+    lab.fault("stop", "n2", what="munged")
+    says(lab, "munge")
+
+
+def test_the_sites_program(lab):
+    """Exit status and last line; one that does not end is killed with its group."""
+    where = program(lab)
+    with open(where + "/broken", "w"):
+        pass
+    says(lab, "program")
+    logged(lab, r"not well \(program\): /run/site/check ended with status 3: "
+                r"ERROR: fan of n2\n")
+    os.rename(where + "/broken", where + "/slow")
+    logged(lab, "/run/site/check does not end in time: all is being checked")
+    program(lab)
+    well(lab)
+    until(lambda: not lab.pids("n2", "sleep"), "what it has started to end")
+
+
+def attack(lab, how):
+    """n2's program in a place that a user may change, put there in one piece."""
+    where = lab.path("n2", "/run/site")
+    new = where + ".new"
+    os.mkdir(new, 0o755)
+    with open(new + "/check", "w") as f:
+        f.write("#!/bin/sh\n: >/run/took\n")
+    os.chmod(new + "/check", 0o757 if how == "mode" else 0o755)
+    if how == "directory":
+        os.chmod(new, 0o777)
+    elif how == "owner":
+        os.chown(new + "/check", 1234, -1)
+    elif how == "link":
+        os.rename(new + "/check", new + "/other")
+        os.symlink("/run/site/other", new + "/check")
+    shutil.rmtree(where)
+    os.rename(new, where)
+
+
+def test_a_program_that_is_not_roots_alone(lab):
+    """A user who can change what root would run gains nothing: it is not run."""
+    for how, why in (("mode", "/check can be written by others than root"),
+                     ("directory", " can be written by others than root"),
+                     ("owner", "/check is not root's"),
+                     ("link", "/check is a symbolic link")):
+        attack(lab, how)
+        logged(lab, rf"/run/site/check is not run: /run/site{why}")
+    says(lab, "program")
+    assert not os.path.exists(lab.path("n2", "/run/took"))
+    program(lab)
+    well(lab)
