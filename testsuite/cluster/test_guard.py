@@ -18,7 +18,8 @@ from harness import MACHINES, chosen, stage_dir, until
 pytestmark = pytest.mark.storm_only
 
 MISSES = "STORM was built for that of Slurm"
-TOOLS = ("storm_agent", "storm_strober", "sbcast_storm", "storm_hold", "storm_check_nodes")
+TOOLS = ("storm_agent", "storm_strober", "sbcast_storm", "storm_hold", "storm_check_nodes",
+         "storm_stack")
 
 
 def recorded():

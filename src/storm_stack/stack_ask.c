@@ -1,0 +1,232 @@
+/*
+ * stack_ask.c - see stack_ask.h.  The step is the user's own, so Slurm decides whether it may be,
+ * and slurmd starts storm_unwind as this user, in the job's control group.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
+#include "stack_ask.h"
+#include "stack_line.h"
+
+#define END_LIMIT (3 * STORM_SEC)
+
+struct stack_asking {
+	const struct stack_job *job;
+	struct stack_answer *out;
+	struct stack_pieces *pieces; /* of each node */
+	char line[2 * STACK_PIECE];  /* what has come of the next one */
+	size_t len;
+	bool full; /* no memory */
+};
+
+/* ------------------------------------------------------------------------- srun --- */
+
+/* Variables of a batch script's step, and those for a user's own steps, are not for this
+ * one. */
+static void ask_scrub(void)
+{
+	extern char **environ;
+	char **from = environ, **to = environ;
+
+	for (; *from; from++)
+		if ((strncmp(*from, "SLURM_", 6) &&
+		     strncmp(*from, "SRUN_", 5)) ||
+		    !strncmp(*from, "SLURM_CONF=", 11))
+			*to++ = *from;
+	*to = NULL;
+}
+
+/* In the child: become srun. */
+__attribute__((noreturn)) static void ask_exec(const struct stack_asking *a,
+					       pid_t parent, int out)
+{
+	static char program[] = PKGLIBEXECDIR "/storm_unwind";
+	char jobid[32], nodes[16], id[16];
+	char *argv[] = { "srun",
+			 jobid,
+			 "--overlap",
+			 "-N",
+			 nodes,
+			 "--ntasks-per-node=1",
+			 "--mem=0",
+			 "--input=none",
+			 "--kill-on-bad-exit=0",
+			 "--no-kill",
+			 "--cpu-bind=none",
+			 "--mpi=none",
+			 "--chdir=/",
+			 "-J",
+			 "storm-stack",
+			 program,
+			 id,
+			 *a->job->step ? (char *) a->job->step : NULL,
+			 NULL };
+
+	snprintf(jobid, sizeof(jobid), "--jobid=%u", a->job->id);
+	snprintf(nodes, sizeof(nodes), "%u", a->job->nodes);
+	snprintf(id, sizeof(id), "%u", a->job->id);
+	/* the step ends with the asker, whatever ends that */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(127);
+	dup2(out, STDOUT_FILENO);
+	ask_scrub();
+	execvp(argv[0], argv);
+	dprintf(STDERR_FILENO, "storm: srun: %s\n", strerror(errno));
+	_exit(127);
+}
+
+static pid_t ask_start(const struct stack_asking *a, int *out)
+{
+	pid_t self = getpid(), child;
+	int p[2];
+
+	if (pipe2(p, O_CLOEXEC))
+		return -1;
+	child = fork();
+	if (!child)
+		ask_exec(a, self, p[1]);
+	close(p[1]);
+	if (child < 0)
+		close(p[0]);
+	*out = p[0];
+	return child;
+}
+
+/* It ends by itself when the tasks have, and is ended otherwise. */
+static void ask_end(pid_t srun, uint64_t until)
+{
+	const struct timespec pause = { .tv_nsec = 5 * STORM_MS };
+	int sig = SIGTERM;
+
+	while (waitpid(srun, NULL, WNOHANG) == 0) {
+		if (storm_now() >= until) {
+			kill(srun, sig);
+			sig = SIGKILL;
+			until = storm_now() + END_LIMIT;
+		}
+		nanosleep(&pause, NULL);
+	}
+}
+
+/* ------------------------------------------------------------------------ lines --- */
+
+static void ask_line(struct stack_asking *a, uint32_t nth, const char *line)
+{
+	static struct stack_said said; /* large */
+
+	switch (stack_line_read(line, &said)) {
+	case LINE_STACK:
+		a->full |= stack_set_add(&a->out->stacks, &said.rec) !=
+			   STORM_OK;
+		storm_idset_clear(&said.rec.ranks);
+		return;
+	case LINE_NODE:
+		if (storm_idset_has(&a->out->nodes, nth) ||
+		    storm_idset_add(&a->out->nodes, nth, nth))
+			return;
+		a->out->processes += said.node.tasks;
+		a->out->stood_us =
+			storm_max(a->out->stood_us, said.node.stood_us);
+		return;
+	default:
+		return;
+	}
+}
+
+/* A line of srun's.  A TaskProlog of the site may print, too. */
+static void ask_piece(struct stack_asking *a, const char *line)
+{
+	const char *body, *whole;
+	uint32_t nth;
+
+	if (!stack_piece_read(line, a->job->nodes, &nth, &body))
+		return;
+	whole = stack_piece_add(&a->pieces[nth], body);
+	if (whole)
+		ask_line(a, nth, whole);
+}
+
+/* Take what has come.  False: srun's pipe is at its end. */
+static bool ask_read(struct stack_asking *a, int fd)
+{
+	ssize_t n = read(fd, a->line + a->len, sizeof(a->line) - a->len);
+	char *from = a->line, *end;
+
+	if (n <= 0)
+		return n < 0 && errno == EINTR;
+	a->out->bytes += (size_t) n;
+	a->len += (size_t) n;
+	while ((end = memchr(from, '\n', a->len))) {
+		*end = '\0';
+		ask_piece(a, from);
+		a->len -= (size_t) (end + 1 - from);
+		from = end + 1;
+	}
+	memmove(a->line, from, a->len);
+	/* no line of ours is so long */
+	if (a->len == sizeof(a->line))
+		a->len = 0;
+	return true;
+}
+
+static void ask_listen(struct stack_asking *a, int fd, uint64_t until)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	uint64_t now;
+
+	while ((now = storm_now()) < until) {
+		int n = poll(&p, 1, (int) ((until - now) / STORM_MS) + 1);
+
+		if (n > 0 && !ask_read(a, fd))
+			return;
+		if (n < 0 && errno != EINTR)
+			return;
+	}
+}
+
+bool stack_ask(const struct stack_job *j, uint64_t until,
+	       struct stack_answer *out)
+{
+	static struct stack_asking a; /* large */
+	pid_t srun;
+	int fd;
+
+	memset(out, 0, sizeof(*out));
+	a = (struct stack_asking) { .job = j, .out = out };
+	a.pieces = calloc(j->nodes, sizeof(*a.pieces));
+	srun = a.pieces ? ask_start(&a, &fd) : -1;
+	if (srun < 0) {
+		fprintf(stderr, "storm: srun: %s\n", strerror(errno));
+		free(a.pieces);
+		return false;
+	}
+	ask_listen(&a, fd, until);
+	close(fd);
+	ask_end(srun, until);
+	for (uint32_t k = 0; k < j->nodes; k++)
+		stack_pieces_clear(&a.pieces[k]);
+	free(a.pieces);
+	if (a.full)
+		fputs("storm: no memory: some stacks are missing\n", stderr);
+	return storm_idset_size(&out->nodes) > 0;
+}
+
+void stack_answer_clear(struct stack_answer *a)
+{
+	stack_set_clear(&a->stacks);
+	storm_idset_clear(&a->nodes);
+	memset(a, 0, sizeof(*a));
+}

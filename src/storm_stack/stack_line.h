@@ -1,0 +1,71 @@
+/*
+ * stack_line.h - the lines by which stacks travel: from the process that walks them to
+ * storm_unwind of its node, and from there by srun's pipe to storm stack.
+ *
+ *	S KIND LABEL PROGRAM COUNT RANKS TEXT	a stack, or why there is none
+ *	N NAME TASKS STOOD			a node is done: for how many us its tasks stood
+ *	P NUMBER				this process is walked next
+ *
+ * with a TAB between two fields.  By srun's pipe such a line goes in pieces, since srun keeps
+ * lines of at most 1,024 bytes whole: stack_piece_put().  What sends is a process of the
+ * user's, so nothing of it is believed but its form.  No I/O.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_STACK_LINE_H
+#define STORM_STACK_LINE_H
+
+#include "stack_set.h"
+
+#define STACK_LINE 16384 /* bytes of a line, with its end */
+/* Bytes of a line of srun's, which Slurm cuts at 1,024. */
+#define STACK_PIECE 960
+#define STACK_PIECE_MARK "storm_stack"
+
+struct stack_node {
+	char name[STACK_WORD + 1];
+	uint32_t tasks;	   /* processes that were found */
+	uint64_t stood_us; /* for how long the last of them stood */
+};
+
+/* Bytes that a terminal obeys, and those of no ASCII, become '?', and what is behind size - 1
+ * bytes is left out. */
+void stack_clean(char *out, size_t size, const char *text);
+
+/* Put the next line of a stack into out, with as many ranges as fit: *from is the first
+ * one, 0 at first, and is moved.  False: there are no more. */
+bool stack_line_put(char (*out)[STACK_LINE], const struct stack_one *one,
+		    uint32_t *from);
+void stack_node_put(char (*out)[STACK_LINE], const struct stack_node *node);
+
+enum stack_line { LINE_STACK, LINE_NODE, LINE_NEXT, LINE_NONE };
+
+struct stack_said {
+	struct stack_rec rec;	/* LINE_STACK; the caller clears its ranks */
+	struct stack_node node; /* LINE_NODE */
+	uint32_t next;		/* LINE_NEXT */
+};
+/* Read a line without its end.  LINE_NONE: it is none of these, and nothing is to be
+ * cleared. */
+enum stack_line stack_line_read(const char *line, struct stack_said *out);
+
+/* One node's pieces, until a line is whole. */
+struct stack_pieces {
+	char *line; /* STACK_LINE bytes, or NULL */
+	size_t len;
+	uint64_t bytes; /* that came */
+};
+/* Put the next piece of a line of the nth node into out, with a line end: *from is its
+ * first byte, and is moved.  Returns its length, or 0: there is no more. */
+size_t stack_piece_put(char (*out)[STACK_PIECE + 1], uint32_t nth,
+		       const char *line, size_t *from);
+/* Whose is this line of srun's?  False: it is no piece, or of no node of `count`.
+ * *body is in it, without the line's end. */
+bool stack_piece_read(const char *line, uint32_t count, uint32_t *nth,
+		      const char **body);
+/* Add a body.  A whole line is returned, which lasts until the next call, or NULL.
+ * What is too long is dropped. */
+const char *stack_piece_add(struct stack_pieces *p, const char *body);
+void stack_pieces_clear(struct stack_pieces *p);
+
+#endif

@@ -1,0 +1,258 @@
+/*
+ * test_stack.c - storm stack: stacks that are merged, and the lines by which they travel.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "src/storm_stack/stack_line.h"
+#include "unit.h"
+
+/* ------------------------------------------------------------------------- merging --- */
+
+#define RANKS 200
+#define TEXTS 12
+
+static struct stack_rec rec; /* large */
+
+static void one_rank(uint32_t rank, unsigned int text)
+{
+	memset(&rec, 0, sizeof(rec));
+	rec.kind = text % 3 ? STACK_MAIN : STACK_THREAD;
+	snprintf(rec.label, sizeof(rec.label), "%u", text & 1);
+	snprintf(rec.program, sizeof(rec.program), "a.out");
+	snprintf(rec.text, sizeof(rec.text), "f%u < main", text);
+	rec.count = 1;
+	must(!storm_idset_add(&rec.ranks, rank, rank));
+}
+
+static const struct stack_one *set_find(const struct stack_set *s,
+					const char *text)
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		if (!strcmp(s->all[i]->text, text))
+			return s->all[i];
+	return NULL;
+}
+
+/* Send a set to another one, by lines in pieces. */
+static void set_send(const struct stack_set *from, struct stack_set *to)
+{
+	static struct stack_said said; /* large */
+	struct stack_pieces pieces = { 0 };
+	char line[STACK_LINE], piece[STACK_PIECE + 1];
+	const char *body, *whole;
+	uint32_t range, nth;
+	size_t at;
+
+	for (uint32_t i = 0; i < from->count; i++)
+		for (range = 0; stack_line_put(&line, from->all[i], &range);) {
+			whole = NULL;
+			at = 0;
+			while (stack_piece_put(&piece, 3, line, &at)) {
+				must(!whole);
+				piece[strlen(piece) - 1] = '\0';
+				must(stack_piece_read(piece, 4, &nth, &body));
+				ck_assert_uint_eq(nth, 3);
+				whole = stack_piece_add(&pieces, body);
+			}
+			must(whole);
+			ck_assert_str_eq(whole, line);
+			must(stack_line_read(whole, &said) == LINE_STACK);
+			must(!stack_set_add(to, &said.rec));
+			storm_idset_clear(&said.rec.ranks);
+		}
+	stack_pieces_clear(&pieces);
+}
+
+/* Random trees: what arrives at the root is what a plain table has, whatever the tree. */
+START_TEST(test_trees)
+{
+	static bool has[TEXTS][RANKS];
+	static uint64_t count[TEXTS];
+	struct stack_set nodes[16] = { 0 };
+
+	srandom((unsigned int) _i);
+	memset(has, 0, sizeof(has));
+	memset(count, 0, sizeof(count));
+	for (int k = 0; k < 600; k++) {
+		uint32_t rank = (uint32_t) random() % RANKS;
+		unsigned int text = (unsigned int) random() % TEXTS;
+
+		one_rank(rank, text);
+		must(!stack_set_add(&nodes[random() % 16], &rec));
+		storm_idset_clear(&rec.ranks);
+		has[text][rank] = true;
+		count[text]++;
+	}
+	/* each to one before it */
+	for (long k = 15; k > 0; k--) {
+		set_send(&nodes[k], &nodes[random() % k]);
+		stack_set_clear(&nodes[k]);
+	}
+	stack_set_sort(&nodes[0]);
+	for (unsigned int text = 0; text < TEXTS; text++) {
+		const struct stack_one *one;
+		char name[32];
+
+		snprintf(name, sizeof(name), "f%u < main", text);
+		one = set_find(&nodes[0], name);
+		must(one || !count[text]);
+		if (!one)
+			continue;
+		ck_assert_uint_eq(one->count, count[text]);
+		for (uint32_t r = 0; r < RANKS; r++)
+			must(storm_idset_has(&one->ranks, r) == has[text][r]);
+	}
+	stack_set_clear(&nodes[0]);
+}
+END_TEST
+
+/* A set does not grow without end: what is more is counted. */
+START_TEST(test_full)
+{
+	struct stack_set s = { 0 };
+	uint32_t kept;
+
+	for (unsigned int k = 0; k < 1000; k++) {
+		one_rank(k, 1);
+		memset(rec.text, 'a', STACK_TEXT - 5);
+		snprintf(rec.text + STACK_TEXT - 5, 6, "%u", k);
+		must(!stack_set_add(&s, &rec));
+		storm_idset_clear(&rec.ranks);
+	}
+	kept = s.count;
+	ck_assert_uint_gt(kept, 200);
+	ck_assert_uint_eq(s.over, 1000 - kept);
+	ck_assert_uint_lt(s.bytes, STACK_ALL + sizeof(rec));
+	/* one more rank of a stack that is there also takes no room */
+	for (uint32_t k = 0; k < 100000; k += 2) {
+		one_rank(k, 1);
+		snprintf(rec.text, sizeof(rec.text), "%s", s.all[0]->text);
+		must(!stack_set_add(&s, &rec));
+		storm_idset_clear(&rec.ranks);
+	}
+	ck_assert_uint_lt(s.bytes, STACK_ALL + sizeof(rec));
+	ck_assert_uint_gt(s.over, 1000 - kept);
+	stack_set_clear(&s);
+}
+END_TEST
+
+START_TEST(test_order)
+{
+	static const unsigned int texts[] = { 1, 5, 5, 3, 5, 1, 2 };
+	struct stack_set s = { 0 };
+
+	for (unsigned int k = 0; k < sizeof(texts) / sizeof(*texts); k++) {
+		one_rank(k, texts[k]);
+		must(!stack_set_add(&s, &rec));
+		storm_idset_clear(&rec.ranks);
+	}
+	stack_set_sort(&s);
+	/* step 0, then of step 1 first threads before others, the most first */
+	ck_assert_uint_eq(s.count, 4);
+	ck_assert_str_eq(s.all[0]->text, "f2 < main");
+	ck_assert_str_eq(s.all[1]->text, "f5 < main");
+	ck_assert_str_eq(s.all[2]->text, "f1 < main");
+	ck_assert_str_eq(s.all[3]->text, "f3 < main");
+	stack_set_clear(&s);
+}
+END_TEST
+
+/* --------------------------------------------------------------------------- lines --- */
+
+START_TEST(test_bad_lines)
+{
+	static const char *const bad[] = {
+		"",
+		"S",
+		"S\tm\t0\ta.out\t1\t0\t",
+		"S\tx\t0\ta.out\t1\t0\tf",
+		"S\tm\t0\ta.out\t1\t\tf",
+		"S\tm\t0\ta.out\t1\t1-0\tf",
+		"S\tm\t0\ta.out\t1\t3,2\tf",
+		"S\tm\t0\ta.out\t1\t0,0\tf",
+		"S\tm\t0\ta.out\t1\t4294967295\tf",
+		"S\tm\t0\ta.out\t4294967296\t0\tf",
+		"S\tm\t0\ta.out\t-1\t0\tf",
+		"S\tm\t0\ta.out\t1\t0\tf\tg",
+		"S\tm\t0\ta.out\t1\t0\t\x1b[2J",
+		"S\tm\t0\ta.out\t1\t0",
+		"N\tn1\t1",
+		"N\tn1\t1\t2\t3",
+		"P\t",
+		"P\t1\t",
+		"Q\t1",
+	};
+	static struct stack_said said; /* large */
+	struct stack_node n = { "n1", 4, 77 };
+	char line[STACK_LINE];
+
+	for (size_t k = 0; k < sizeof(bad) / sizeof(*bad); k++)
+		if (stack_line_read(bad[k], &said) != LINE_NONE)
+			ck_abort_msg("%s", bad[k]);
+	stack_node_put(&line, &n);
+	must(stack_line_read(line, &said) == LINE_NODE);
+	ck_assert_str_eq(said.node.name, "n1");
+	ck_assert_uint_eq(said.node.tasks, 4);
+	ck_assert_uint_eq(said.node.stood_us, 77);
+	must(stack_line_read("P\t9", &said) == LINE_NEXT && said.next == 9);
+}
+END_TEST
+
+/* Many ranges go in several lines, and the count in one. */
+START_TEST(test_many_ranges)
+{
+	struct stack_set s = { 0 }, t = { 0 };
+
+	one_rank(1, 1);
+	for (uint32_t k = 1; k < 5000; k++)
+		must(!storm_idset_add(&rec.ranks, 3 * k, 3 * k));
+	rec.count = 5000;
+	must(!stack_set_add(&s, &rec));
+	set_send(&s, &t);
+	ck_assert_uint_eq(t.count, 1);
+	ck_assert_uint_eq(t.all[0]->count, 5000);
+	ck_assert_uint_eq(storm_idset_size(&t.all[0]->ranks), 5000);
+	storm_idset_clear(&rec.ranks);
+	stack_set_clear(&s);
+	stack_set_clear(&t);
+}
+END_TEST
+
+START_TEST(test_pieces)
+{
+	struct stack_pieces p = { 0 };
+	char body[STACK_PIECE];
+	const char *at;
+	uint32_t nth;
+
+	must(!stack_piece_read("storm_stack 4 .x", 4, &nth, &at));
+	must(!stack_piece_read("storm_stack x .x", 4, &nth, &at));
+	must(!stack_piece_read("storm_stack 1 x", 4, &nth, &at));
+	must(!stack_piece_read("hello", 4, &nth, &at));
+	must(stack_piece_read("storm_stack 0 .", 4, &nth, &at));
+	/* too long: the next one is whole again */
+	memset(body, 'a', sizeof(body) - 1);
+	body[0] = '+';
+	body[sizeof(body) - 1] = '\0';
+	for (int k = 0; k < 100; k++)
+		must(!stack_piece_add(&p, body));
+	must(!stack_piece_add(&p, ".end"));
+	ck_assert_str_eq(stack_piece_add(&p, ".next"), "next");
+	stack_pieces_clear(&p);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("stack");
+	TCase *t = tcase_create("stack");
+
+	tcase_add_loop_test(t, test_trees, 0, 50);
+	tcase_add_test(t, test_full);
+	tcase_add_test(t, test_order);
+	tcase_add_test(t, test_bad_lines);
+	tcase_add_test(t, test_many_ranges);
+	tcase_add_test(t, test_pieces);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
