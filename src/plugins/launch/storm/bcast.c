@@ -77,75 +77,6 @@ bool storm_fall_back(enum storm_fallback policy, const char *otherwise,
 	return true;
 }
 
-list_t *storm_answer(list_t *list, const char *node, int rc)
-{
-	ret_data_info_t *info = xmalloc(sizeof(*info));
-	return_code_msg_t *msg = xmalloc(sizeof(*msg));
-
-	msg->return_code = rc;
-	info->type = RESPONSE_SLURM_RC;
-	info->node_name = xstrdup(node);
-	info->data = msg;
-	if (!list)
-		list = list_create(destroy_data_info);
-	list_append(list, info);
-	return list;
-}
-
-/* What slurmd returns for such a failure: the errno of an open, SLURM_ERROR
- * for a write. */
-static int bcast_slurmd_rc(const struct storm_fault *f)
-{
-	switch (f->why) {
-	case STORM_ESYS:
-		switch (f->sys) {
-		case 0:
-		case ENOSPC:
-		case EDQUOT:
-		case EFBIG:
-		case EIO:
-			return SLURM_ERROR;
-		}
-		return f->sys;
-	case STORM_EEXIST:
-		return EEXIST;
-	case STORM_EPATH:
-		return f->sys ? f->sys : EINVAL;
-	case STORM_ENOMEM:
-		return ENOMEM;
-	case STORM_EAUTH:
-	case STORM_EACCES:
-		return ESLURMD_INVALID_JOB_CREDENTIAL;
-	case STORM_ETIME:
-	case STORM_EHUNG:
-		return SLURM_PROTOCOL_SOCKET_IMPL_TIMEOUT;
-	case STORM_ENOAGENT:
-	case STORM_ELOST:
-		return SLURM_COMMUNICATIONS_CONNECTION_ERROR;
-	case STORM_EVERSION:
-		return SLURM_PROTOCOL_VERSION_ERROR;
-	default:
-		return SLURM_ERROR;
-	}
-}
-
-static list_t *bcast_answers(const struct step_domain *sd,
-			     const struct storm_outcome *out)
-{
-	list_t *list = NULL;
-	uint32_t i;
-
-	for (i = 0; i < out->faults_kept; i++) {
-		const struct storm_fault *f = &out->faults[i];
-
-		list = storm_answer(list,
-				    f->node < sd->count ? sd->names[f->node] :
-							  "this host",
-				    bcast_slurmd_rc(f));
-	}
-	return list ? list : storm_answer(NULL, sd->names[0], SLURM_ERROR);
-}
-
 /* Start the transfer.  NULL, or why STORM cannot (xfree). */
 static char *bcast_start(struct step_cast *c, const char *nodelist,
 			 const file_bcast_msg_t *msg, int timeout)
@@ -349,7 +280,7 @@ static list_t *bcast_finish(struct step_cast *c)
 		if (text)
 			error("storm: %s is not on all nodes: %s",
 			      transfer.path, text);
-		list = text ? bcast_answers(c->domain, &out) :
+		list = text ? storm_answers(c->domain, &out) :
 			      list_create(destroy_data_info);
 		break;
 	case STORM_ABORTED:
@@ -358,12 +289,12 @@ static list_t *bcast_finish(struct step_cast *c)
 			break;
 		}
 		bcast_log_failure(c->domain, &out, text);
-		list = bcast_answers(c->domain, &out);
+		list = storm_answers(c->domain, &out);
 		break;
 	default:
 		error("storm: %s: the nodes were lost before they answered%s%s",
 		      transfer.path, text ? ": " : "", text ? text : "");
-		list = bcast_answers(c->domain, &out);
+		list = storm_answers(c->domain, &out);
 	}
 	transfer.told = text || out.state != STORM_DONE;
 	xfree(text);

@@ -58,6 +58,10 @@ bool storm_fall_back(enum storm_fallback policy, const char *otherwise,
 /* Add a node's answer, rc, to a list as slurm_send_recv_msgs() returns it.
  * list NULL: make one.  Returns the list; the caller frees it. */
 list_t *storm_answer(list_t *list, const char *node, int rc);
+/* As slurmds would answer, those of the nodes that failed; of one if none is known
+ * to have. */
+list_t *storm_answers(const struct step_domain *sd,
+		      const struct storm_outcome *out);
 
 /* slurm_file_bcast.c: Slurm's file_bcast.c, which sends by
  * storm_bcast_send().  Without a storm_bcast() under way that is Slurm's own

@@ -14,14 +14,9 @@
  */
 #include "config.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "src/common/slurm_xlator.h"
 
@@ -37,9 +32,9 @@
 
 #include "bcast.h"
 #include "fanout.h"
+#include "fanout_pack.h"
 #include "replay.h"
 #include "report.h"
-#include "src/slurm/message.h"
 #include "src/storm_common/step_protocol.h"
 
 #define POLL_NS 100000000 /* how often to check for an abort */
@@ -98,86 +93,6 @@ static const char *fanout_not_served(const launch_tasks_request_msg_t *req)
 	if (req->flags & LAUNCH_NO_ALLOC)
 		return "--no-allocate";
 	return NULL;
-}
-
-/* ------------------------------------------------------------- packing --- */
-
-struct sink {
-	int fd;
-	uint8_t *buf;
-	size_t len, room;
-};
-
-static void *fanout_drain(void *arg)
-{
-	struct sink *k = arg;
-	ssize_t n;
-
-	for (;;) {
-		if (k->len == k->room) {
-			k->room *= 2;
-			xrealloc(k->buf, k->room);
-		}
-		n = read(k->fd, k->buf + k->len, k->room - k->len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return NULL;
-		k->len += n;
-	}
-}
-
-/*
- * The bytes that slurm_send_node_msg() writes to a slurmd, after
- * STEP_LAUNCH_HEAD zero bytes (xfree).  self: the address that replies go to;
- * without it slurmd answers the agent on its host.  NULL: the reason was
- * logged.
- */
-static uint8_t *fanout_pack(slurm_msg_t *msg, const struct storm_addr *self,
-			    size_t *len)
-{
-	struct sink k = { .room = 65536, .len = STEP_LAUNCH_HEAD };
-	slurm_addr_t orig = { 0 };
-	pthread_t thread;
-	int fd[2], rc;
-
-	if (!memcmp(self->ip, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12)) {
-		struct sockaddr_in *v4 = (void *) &orig;
-
-		v4->sin_family = AF_INET;
-		memcpy(&v4->sin_addr, self->ip + 12, 4);
-	} else {
-		struct sockaddr_in6 *v6 = (void *) &orig;
-
-		v6->sin6_family = AF_INET6;
-		memcpy(&v6->sin6_addr, self->ip, 16);
-	}
-	msg->orig_addr = orig;
-	/* Slurm packs into sockets only. */
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd)) {
-		error("storm: socketpair: %m");
-		return NULL;
-	}
-	k.fd = fd[1];
-	k.buf = xmalloc(k.room);
-	if ((rc = pthread_create(&thread, NULL, fanout_drain, &k))) {
-		error("storm: cannot start a thread: %s", strerror(rc));
-		close(fd[0]);
-		close(fd[1]);
-		xfree(k.buf);
-		return NULL;
-	}
-	rc = message_send(fd[0], msg);
-	close(fd[0]);
-	pthread_join(thread, NULL);
-	close(fd[1]);
-	if (rc < 0) {
-		error("storm: cannot pack the launch message: %m");
-		xfree(k.buf);
-		return NULL;
-	}
-	*len = k.len;
-	return k.buf;
 }
 
 /* ------------------------------------------------------------- answers --- */
