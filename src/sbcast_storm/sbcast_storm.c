@@ -51,6 +51,7 @@ static int sbcast_one(void)
 		.bar = progress_has_terminal(),
 		.each = true,
 	};
+	struct step_odd odd = { 0 };
 	struct storm_conf conf;
 	struct storm_record rec;
 	char *why = NULL, *line;
@@ -65,6 +66,8 @@ static int sbcast_one(void)
 				       &cast.fallback);
 	cast.conf = &conf;
 	cast.rec = &rec;
+	odd.conf = &conf;
+	cast.sdc.odd = &odd;
 	cast.sdc.set = conf.set;
 	cast.sdc.step_id.job_id = NO_VAL;
 	cast.sdc.step_id.step_id =
@@ -82,12 +85,14 @@ static int sbcast_one(void)
 		step_domain_destroy(cast.domain);
 	}
 	rec.fallback = cast.fallback;
+	rec.odd = xstrdup(odd.nodes);
 	if (params.verbose > 1 && (line = storm_record_line(&rec))) {
 		info("timeline: %s", line);
 		xfree(line);
 	}
 	storm_record_write(&rec);
 	storm_record_clear(&rec);
+	step_odd_clear(&odd);
 	return rc;
 }
 

@@ -323,8 +323,7 @@ static bool conf_parse_one_weight(struct storm_conf *c, char *s)
 }
 
 /* NUMBER, or NUMBER% of the nodes. */
-static bool conf_parse_failed_max(struct storm_conf *c, void *field,
-				  const char *v)
+static bool conf_parse_share(const char *v, uint32_t *number, bool *percent)
 {
 	const char *end;
 	uint64_t n;
@@ -332,8 +331,8 @@ static bool conf_parse_failed_max(struct storm_conf *c, void *field,
 	if (!conf_parse_digits(v, &n, &end) || !n || n > 65536 ||
 	    strcmp(end, *end == '%' ? "%" : "") || (*end && n > 100))
 		return false;
-	c->gang.failed_max = (uint32_t) n;
-	c->gang.failed_percent = *end;
+	*number = (uint32_t) n;
+	*percent = *end;
 	return true;
 }
 
@@ -357,6 +356,18 @@ static bool conf_parse_paths(struct storm_conf *c, void *field, const char *v)
 			return false;
 	strcpy(c->health.paths, v);
 	return true;
+}
+
+static bool conf_parse_failed_max(struct storm_conf *c, void *field,
+				  const char *v)
+{
+	return conf_parse_share(v, &c->gang.failed_max,
+				&c->gang.failed_percent);
+}
+
+static bool conf_parse_odd_max(struct storm_conf *c, void *field, const char *v)
+{
+	return conf_parse_share(v, &c->odd_max, &c->odd_percent);
 }
 
 static bool conf_parse_weights(struct storm_conf *c, void *field, const char *v)
@@ -410,6 +421,7 @@ static bool conf_parse_allow(struct storm_conf *c, void *field, const char *v)
 #define GROUP "an IPv4 multicast address, 224.0.0.0 to 239.255.255.255"
 #define RAIL \
 	"an RDMA device or a network interface, at most 63 characters, optionally with a port, as in mlx5_0:1"
+#define SHARE "a number of nodes from 1 to 65536, or 1% to 100%"
 #define PARTITION \
 	"a P_Key, 0x0001 to 0x7fff, or 0x8001 to 0xffff with the bit of full membership"
 
@@ -468,8 +480,9 @@ static const struct conf_key keys[] = {
 	      "names of users, uids, or names of groups after an @, separated by commas, at most 1023 characters"),
 	OTHER("AllowHosts", allow_hosts, conf_parse_allowed,
 	      "a list of hosts as in slurm.conf, addresses, or networks as in 10.0.0.0/8, separated by commas, at most 1023 characters"),
-	CHOICE("Fallback", fallback, [FALLBACK_WARN] = "warn",
-	       [FALLBACK_NEVER] = "never"),
+	CHOICE("Fallback", fallback, [FALLBACK_NODES] = "nodes",
+	       [FALLBACK_WARN] = "warn", [FALLBACK_NEVER] = "never"),
+	OTHER("MaxFallbackNodes", odd_max, conf_parse_odd_max, SHARE),
 	NUMBER("LaunchNodes", launch_nodes, 1, 65536),
 	OTHER("AgentCPUs", agent_cpus, conf_parse_cpus,
 	      "CPU numbers from 0 to 1023, as in 0,2-3"),
@@ -484,8 +497,7 @@ static const struct conf_key keys[] = {
 	CHOICE("FailedNode", gang.failed, [FAILED_REPORT] = "report",
 	       [FAILED_DRAIN] = "drain", [FAILED_DOWN] = "down"),
 	TIME("ActAfter", gang.act_after, STORM_SEC, 3600 * STORM_SEC),
-	OTHER("MaxFailedNodes", gang.failed_max, conf_parse_failed_max,
-	      "a number of nodes from 1 to 65536, or 1% to 100%"),
+	OTHER("MaxFailedNodes", gang.failed_max, conf_parse_failed_max, SHARE),
 	TIME("Health", health.period, STORM_SEC, 3600 * STORM_SEC,
 	     .zero = "for no checks"),
 	BYTES("HealthSpace", health.space, 0, 1ULL << 50),

@@ -58,7 +58,9 @@ void storm_conf_default(struct storm_conf *out)
 	memset(out, 0, sizeof(*out));
 	storm_settings_default(&out->set);
 	out->set.pulse = 25 * STORM_MS;
-	out->fallback = FALLBACK_WARN;
+	out->fallback = FALLBACK_NODES;
+	out->odd_max = 10;
+	out->odd_percent = true;
 	out->launch_nodes = 12; /* doc/performance.md, Steps without a file */
 	out->agent_linger = 30 * STORM_SEC;
 	out->launcher_idle = 600 * STORM_SEC;

@@ -18,8 +18,10 @@
 /* What srun does if STORM cannot launch a step and has sent none of the launch
  * yet. */
 enum storm_fallback {
-	FALLBACK_WARN, /* Slurm's standard launch, one warning */
-	FALLBACK_NEVER /* fail */
+	FALLBACK_NODES, /* as FALLBACK_WARN; but where a few nodes are the cause,
+			   Slurm's messages go to these alone */
+	FALLBACK_WARN,	/* Slurm's standard launch, one warning */
+	FALLBACK_NEVER	/* fail */
 };
 
 /* Which of Slurm's schedulers sched/storm runs, and how it packs. */
@@ -99,6 +101,10 @@ struct storm_context_conf {
 struct storm_conf {
 	struct storm_settings set;
 	enum storm_fallback fallback;
+	/* With FALLBACK_NODES so many nodes are few, or so many per cent of a
+	 * command's. */
+	uint32_t odd_max;
+	bool odd_percent;
 	/* On fewer nodes Slurm launches a step without a file. */
 	uint32_t launch_nodes;
 	/* The users and hosts that may open sessions; "": all. */

@@ -250,15 +250,14 @@ def without_agent(lab, node):
 
 @pytest.mark.storm_only
 def test_agent_absent(fresh):
-    """One warning with node and reason, and srun falls back to Slurm's
-    launch."""
+    """One warning with node and reason, and Slurm launches on that node."""
     without_agent(fresh.lab, "n3")
     run = fresh.srun("--bcast=/tmp/app -N4 -n8 {do} @5 exit 3 say ran")
     assert run.code == 3 and run.out == "ran\n" * 7, str(run)
     warnings = [l for l in run.err.splitlines() if "storm" in l]
     assert len(warnings) == 1 and "n3" in warnings[0], str(run)
     assert "agent" in warnings[0] or "listens" in warnings[0], str(run)
-    assert "n3" in run.steps[0]["fallback"], str(run)
+    assert run.steps[0]["odd"] == "n3", str(run)
     # STORM launches on the nodes that have an agent
     run = fresh.srun("-w n1,n2,n4 -N3 -n3 {do} say ran")
     assert run.code == 0, str(run)
@@ -355,7 +354,7 @@ def test_agent_of_another_version(tmp_path):
             assert len(said) == 1 and named(run) == {"n4"}, str(run)
             for words in ("protocol version 3", "version 2", "install"):
                 assert words in said[0], str(run)
-            assert "n4" in run.steps[0]["fallback"], str(run)
+            assert run.steps[0]["odd"] == "n4", str(run)
         assert c.agent("n4", "opens_refused") >= 2
         until(lambda: "protocol version 2, but this is version 3" in
               c.lab.log("n4", "slurmd"), "n4's agent to say so")
@@ -420,7 +419,7 @@ def test_no_agent_on_the_port(fresh):
     run = fresh.srun("--bcast=/tmp/app -N4 -n4 {do} say ran")
     assert run.code == 0 and run.out == "ran\n" * 4, str(run)
     assert "n2" in run.err and "not a STORM agent" in run.err, str(run)
-    assert run.steps[0]["fallback"], str(run)
+    assert run.steps[0]["odd"] == "n2", str(run)
 
 
 @pytest.mark.storm_only
@@ -464,7 +463,7 @@ def test_node_down(fresh):
     ("Window=lots", "Window=lots is invalid, allowed: bytes from 64K to 1G"),
     ("DropPercent=250", "DropPercent=250 is invalid, allowed: "),
     ("Fallback=sometimes",
-     "Fallback=sometimes is invalid, allowed: warn or never"),
+     "Fallback=sometimes is invalid, allowed: nodes or warn or never"),
     ("TTL=1000", "TTL=1000 is invalid, allowed: a number from 0 to 255"),
     ("GroupBase=10.0.0.1", "GroupBase=10.0.0.1 is invalid, allowed: an IPv4 "),
     ("Radix 4", "expected Key=Value, found 'Radix 4'"),
@@ -490,7 +489,7 @@ def test_wrong_line_in_storm_conf(cluster, line, wanted):
                 f.write(before)
     number = (before or "").count("\n") + 1
     for r in (run, srun):
-        assert r.code == 0, str(r)      # Fallback=warn is the default
+        assert r.code == 0, str(r)      # Fallback=nodes is the default
         told = [l for l in r.err.splitlines() if "storm" in l]
         assert len(told) == 1, f"{line}: {r}"
         assert f"storm.conf:{number}: {wanted}" in told[0], f"{line}: {r}"

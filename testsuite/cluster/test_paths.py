@@ -47,7 +47,7 @@ def _nothing_known(lab4):
 
 @pytest.fixture(scope="module")
 def lab4():
-    c = make("paths", 4, storm_conf={"Radix": "2"})
+    c = make("paths", 4, storm_conf={"Radix": "2", "Fallback": "warn"})
     c.current = "paths"
     yield c
     c.down()

@@ -107,7 +107,7 @@ def test_agent_stops(lab, odd):
         assert one.run.running(), one.run.err()
         run = one.run.finish()
     assert run.code == 0 and re.search(rf"\b{odd}\b", run.err), str(run)
-    assert "falling back to Slurm's standard broadcast" in run.err, str(run)
+    assert "falling back to Slurm's own messages there" in run.err, str(run)
     assert all(same(lab, node) for node in lab.names)
     lab.lab.wait_agents()
 

@@ -70,7 +70,7 @@ START_TEST(test_defaults)
 	good("# nothing but a comment\n");
 	must(conf.set.port == 8383 && conf.set.multicast && conf.set.ttl == 1);
 	must(conf.set.window == 16 << 20 && conf.set.radix == 8);
-	must(conf.fallback == FALLBACK_WARN && conf.launch_nodes == 12);
+	must(conf.fallback == FALLBACK_NODES && conf.launch_nodes == 12);
 	must(conf.agent_linger == 30 * STORM_SEC);
 	must(conf.launcher_idle == 600 * STORM_SEC);
 	must(conf.launcher_port_first == 63001 &&
@@ -204,6 +204,11 @@ START_TEST(test_gang)
 	good("FailedNode=down\nMaxFailedNodes=10%\n");
 	must(conf.gang.failed == FAILED_DOWN);
 	must(conf.gang.failed_max == 10 && conf.gang.failed_percent);
+	must(conf.fallback == FALLBACK_NODES && conf.odd_max == 10 &&
+	     conf.odd_percent);
+	good("Fallback=warn\nMaxFallbackNodes=3\n");
+	must(conf.fallback == FALLBACK_WARN && conf.odd_max == 3 &&
+	     !conf.odd_percent);
 	good("GangDebug=No\n");
 	must(!conf.gang_debug && !conf.gang_yield);
 	good("GangYield=Yes\n");
@@ -542,6 +547,10 @@ START_TEST(test_bounds)
 		{ "DropPercent", "100", "100.01", "a number from 0 to 100" },
 		{ "FailedNode", "DOWN", "fail", "report or drain or down" },
 		{ "MaxFailedNodes", "100%", "101%",
+		  "a number of nodes from 1 to 65536, or 1% to 100%" },
+		{ "MaxFallbackNodes", "65536", "0",
+		  "a number of nodes from 1 to 65536, or 1% to 100%" },
+		{ "MaxFallbackNodes", "100%", "101%",
 		  "a number of nodes from 1 to 65536, or 1% to 100%" },
 		{ "MaxFailedNodes", "65536", "0",
 		  "a number of nodes from 1 to 65536, or 1% to 100%" },

@@ -52,6 +52,7 @@ static struct {
 	bool again; /* nothing is: Slurm sends all of it, from the start */
 	bool each;  /* it need not come to all nodes together */
 	char *left; /* nodes that STORM did not reach: Slurm sends to these */
+	bool rest;  /* and does it now */
 } transfer;
 
 bool storm_bcast_told(void)
@@ -77,9 +78,9 @@ bool storm_fall_back(enum storm_fallback policy, const char *otherwise,
 	return true;
 }
 
-/* Start the transfer.  NULL, or why STORM cannot (xfree). */
-static char *bcast_start(struct step_cast *c, const char *nodelist,
-			 const file_bcast_msg_t *msg, int timeout)
+/* As bcast_start(), with the nodes that are odd by now. */
+static char *bcast_try(struct step_cast *c, const char *nodelist,
+		       const file_bcast_msg_t *msg, int timeout)
 {
 	struct storm_target to = {
 		.kind = STORM_TARGET_FILE,
@@ -133,6 +134,23 @@ static char *bcast_start(struct step_cast *c, const char *nodelist,
 	xfree(transfer.path);
 	transfer.path = xstrdup(msg->fname);
 	return why;
+}
+
+/* Start the transfer, to all nodes but odd ones.  NULL, or why STORM cannot
+ * (xfree). */
+static char *bcast_start(struct step_cast *c, const char *nodelist,
+			 const file_bcast_msg_t *msg, int timeout)
+{
+	struct step_odd *odd = c->sdc.odd;
+	char *why;
+
+	for (;;) {
+		odd->again = false;
+		why = bcast_try(c, nodelist, msg, timeout);
+		if (!odd->again)
+			return why;
+		xfree(why);
+	}
 }
 
 /* NULL: the source could be read. */
@@ -193,8 +211,9 @@ static bool bcast_is_path(const struct storm_fault *f)
 }
 
 /* It is over without a trace on any node, and for no reason that Slurm's broadcast
- * would meet as well: nodes that could not be reached, or were lost.  True: Slurm
- * sends the file, from its beginning.  *why is taken over then. */
+ * would meet as well: nodes that could not be reached, or were lost.  True: the
+ * file is sent from its beginning, by STORM to the others if these are few, else by
+ * Slurm.  *why is taken over then. */
 static bool bcast_falls_back(struct step_cast *c,
 			     const struct storm_outcome *out, char **why)
 {
@@ -204,6 +223,11 @@ static bool bcast_falls_back(struct step_cast *c,
 		if (!bcast_is_path(&out->faults[i]))
 			return false;
 	step_domain_keep(c->domain, out);
+	if (step_odd_leave(c->sdc.odd, c->domain, out, *why)) {
+		transfer.again = true;
+		xfree(*why);
+		return true;
+	}
 	transfer.again = storm_fall_back(c->conf->fallback, c->otherwise, *why,
 					 &c->fallback);
 	*why = NULL;
@@ -223,10 +247,15 @@ static bool bcast_sends_rest(struct step_cast *c,
 		       out->faults[i].node < c->domain->count;
 	if (!path)
 		return false;
+	step_domain_keep(c->domain, out);
+	if (step_odd_leave(c->sdc.odd, c->domain, out, *why)) {
+		c->sdc.odd->again = false; /* the others have it */
+		xfree(*why);
+		return true;
+	}
 	for (uint32_t i = 0; i < out->faults_kept; i++)
 		xstrfmtcat(transfer.left, "%s%s", transfer.left ? "," : "",
 			   c->domain->names[out->faults[i].node]);
-	step_domain_keep(c->domain, out);
 	transfer.again = storm_fall_back(c->conf->fallback, c->otherwise, *why,
 					 &c->fallback);
 	*why = NULL;
@@ -320,7 +349,7 @@ list_t *storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout)
 		return storm_answer(NULL, nodelist, ECANCELED);
 	if (transfer.again) /* storm_bcast() has Slurm's code begin once more */
 		return list_create(destroy_data_info);
-	if (c->fallback && !transfer.gave_up)
+	if (transfer.rest || (c->fallback && !transfer.gave_up))
 		return slurm_send_recv_msgs(
 			transfer.left ? transfer.left : nodelist, msg, timeout);
 	if (block->block_no == 1 &&
@@ -370,11 +399,35 @@ static bool bcast_compress_is_default(uint16_t type)
 	return same;
 }
 
+/* Slurm sends to the nodes that are left, or to all; `asked` as the user has
+ * it. */
+static int bcast_by_slurm(struct bcast_parameters *params,
+			  const struct bcast_parameters *asked)
+{
+	transfer.again = transfer.told = false;
+	transfer.rest = true;
+	params->compress = asked->compress;
+	params->block_size = asked->block_size;
+	return stock_bcast_file(params);
+}
+
+/* Odd nodes are left when the others have the file, or if these do not need all
+ * to have it. */
+static void bcast_add_odd(const struct step_cast *c, int rc)
+{
+	const struct step_odd *odd = c->sdc.odd;
+
+	if (odd->count && (transfer.left || !c->fallback) &&
+	    (!rc || transfer.each) && !(c->abort && *c->abort))
+		xstrfmtcat(transfer.left, "%s%s", transfer.left ? "," : "",
+			   odd->nodes);
+}
+
 int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
 {
 	const struct bcast_parameters asked = *params;
 	const char *what;
-	int rc;
+	int rc, left;
 
 	if (params->compress && !bcast_compress_is_default(params->compress)) {
 		error("storm: --compress is not supported: STORM sends each byte once; send without it (and without SBCAST_COMPRESS, SLURM_COMPRESS), or by Slurm");
@@ -383,7 +436,7 @@ int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
 	slurm_mutex_lock(&one_at_a_time);
 	transfer.cast = c;
 	transfer.gave_up = transfer.told = transfer.shown = transfer.again =
-		false;
+		transfer.rest = false;
 	/* each library of a program goes where the program went */
 	transfer.each = c->each && !(params->flags & BCAST_FLAG_SEND_LIBS);
 	if (!c->fallback && (what = bcast_not_served(params))) {
@@ -397,12 +450,14 @@ int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
 		if (file_bcast_width(params) > 1)
 			c->sdc.set.radix = MIN(file_bcast_width(params), 64);
 	}
-	rc = stock_bcast_file(params);
-	if (transfer.again) {
+	do {
 		transfer.again = false;
-		params->compress = asked.compress;
-		params->block_size = asked.block_size;
 		rc = stock_bcast_file(params);
+	} while (transfer.again && !c->fallback); /* with more odd nodes */
+	bcast_add_odd(c, rc);
+	if (transfer.again || transfer.left) {
+		left = bcast_by_slurm(params, &asked);
+		rc = rc ? rc : left;
 	}
 	storm_event_destroy(transfer.event); /* left if Slurm's code failed */
 	transfer.event = NULL;

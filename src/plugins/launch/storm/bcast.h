@@ -18,8 +18,8 @@
 struct step_cast {
 	/* The caller sets these. */
 	const struct storm_conf *conf;
-	struct step_domain_conf sdc; /* without sbcast_cred; a job_id of
-					   NO_VAL: the credential's */
+	struct step_domain_conf sdc; /* without sbcast_cred, with odd; a job_id
+					   of NO_VAL: the credential's */
 	const char *otherwise;	     /* LAUNCH_OTHERWISE or the like */
 	struct storm_record *rec;
 	/* Another thread or a signal handler sets it to cancel; may be NULL. */

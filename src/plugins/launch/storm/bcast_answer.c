@@ -70,7 +70,7 @@ static int bcast_slurmd_rc(const struct storm_fault *f)
 }
 
 list_t *storm_answers(const struct step_domain *sd,
-			     const struct storm_outcome *out)
+		      const struct storm_outcome *out)
 {
 	list_t *list = NULL;
 	uint32_t i;

@@ -5,8 +5,9 @@
  *
  * The message is packed once, exactly as slurmd reads it from a socket, and
  * cast to the agents.  Each passes it to its slurmd and reports the answer.
- * Until the cast is decided no node has launched anything, and the whole step
- * may still fall back to Slurm's own launch.  Afterwards a node without an
+ * Until the cast is decided no node has launched anything.  So nodes that STORM
+ * does not reach may be left out, to which Slurm's message goes once the others
+ * have theirs, or the whole step falls back to Slurm's own launch.  Afterwards a node without an
  * answer gets the same step credential again by TCP.  slurmd launches a
  * credential once, and replay.c knows what its refusal means.
  *
@@ -15,6 +16,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,7 +246,7 @@ static char *fanout_send(struct storm_session *s, const char *nodelist,
 	if (!(*buf = fanout_pack(&msg, &self, len)))
 		return xstrdup("cannot pack the launch message");
 	storm_session_expect(s, s->domain->count);
-	if (task_reports_start(s))
+	if (!s->reports && task_reports_start(s))
 		return xstrdup("cannot start the thread for reports");
 	*event = storm_xfer_and_signal(s->domain->d, NULL, &to, *buf, *len);
 	why = fresh ? step_domain_open(s->domain) :
@@ -277,7 +279,9 @@ static char *fanout_wait_cast(struct storm_session *s, storm_event_t *event,
 	case STORM_ABORTED:
 		step_domain_keep(s->domain, &out);
 		why = step_domain_faults(s->domain, &out);
-		if (!why)
+		if (why)
+			(void) step_odd_leave(&s->odd, s->domain, &out, why);
+		else
 			why = xstrdup("the launch message was not delivered");
 		break;
 	default:
@@ -301,23 +305,95 @@ static void fanout_log_launch(const struct storm_session *s)
 		stats.multicast ? "by multicast" : "along the chain");
 }
 
+/* Cast the message to all nodes but the odd ones.  NULL, or the reason why no
+ * node has it (xfree). */
+static char *fanout_cast(struct storm_session *s, const char *nodelist,
+			 struct launch *l, bool *unknown, bool *given_up)
+{
+	storm_event_t *event;
+	uint8_t *buf;
+	size_t len;
+	char *why;
+
+	do {
+		s->odd.again = false;
+		event = NULL;
+		buf = NULL;
+		len = 0;
+		why = fanout_send(s, nodelist, l, &buf, &len, &event);
+		if (!why)
+			why = fanout_wait_cast(s, event, len, unknown,
+					       given_up);
+		storm_event_destroy(event);
+		xfree(buf);
+		if (*given_up || why)
+			storm_session_drop_domain(s);
+		if (s->odd.again)
+			xfree(why);
+	} while (s->odd.again);
+	return why;
+}
+
+/* ------------------------------------------------------- the odd nodes --- */
+
+/* Slurm's own messages to them, while STORM waits for the others. */
+struct odd_launch {
+	pthread_t thread;
+	bool threaded;
+	char *nodes; /* NULL: there are none */
+	slurm_msg_t msg;
+	int timeout;
+	list_t *list;
+};
+
+static void *fanout_odd_send(void *arg)
+{
+	struct odd_launch *o = arg;
+
+	o->list = slurm_send_recv_msgs(o->nodes, &o->msg, o->timeout);
+	if (!o->list)
+		error("storm: slurm_send_recv_msgs: %m");
+	return NULL;
+}
+
+static void fanout_odd_begin(struct odd_launch *o,
+			     const struct storm_session *s,
+			     const char *nodelist, const struct launch *l,
+			     int timeout)
+{
+	if (!(o->nodes = step_odd_of(&s->odd, nodelist)))
+		return;
+	o->msg = l->msg;
+	o->timeout = timeout;
+	o->threaded = !pthread_create(&o->thread, NULL, fanout_odd_send, o);
+	if (!o->threaded)
+		fanout_odd_send(o);
+}
+
+/* Add their answers to the list. */
+static void fanout_odd_end(struct odd_launch *o, list_t *list)
+{
+	if (!o->nodes)
+		return;
+	if (o->threaded)
+		pthread_join(o->thread, NULL);
+	if (!o->list)
+		o->list = fanout_refuse_all(o->nodes);
+	list_transfer(list, o->list);
+	FREE_NULL_LIST(o->list);
+	xfree(o->nodes);
+}
+
 static list_t *fanout_by_storm(struct storm_session *s, const char *nodelist,
 			       struct launch *l, int timeout)
 {
 	uint64_t deadline = storm_now() + (uint64_t) timeout * 1000000;
-	storm_event_t *event = NULL;
-	uint8_t *buf = NULL;
 	bool unknown = false, given_up = false;
+	struct odd_launch odd = { 0 };
 	list_t *list;
-	size_t len = 0;
 	char *why;
 
-	why = fanout_send(s, nodelist, l, &buf, &len, &event);
-	if (!why)
-		why = fanout_wait_cast(s, event, len, &unknown, &given_up);
-	storm_event_destroy(event);
-	if (given_up || why)
-		storm_session_drop_domain(s);
+	why = fanout_cast(s, nodelist, l, &unknown, &given_up);
 	if (why) {
 		if (storm_fall_back(s->conf->fallback, LAUNCH_OTHERWISE, why,
 				    &s->fallback))
@@ -327,12 +403,14 @@ static list_t *fanout_by_storm(struct storm_session *s, const char *nodelist,
 	} else {
 		s->rec.launched = true;
 		fanout_log_launch(s);
+		if (s->domain)
+			fanout_odd_begin(&odd, s, nodelist, l, timeout);
 		if (s->domain && !unknown)
 			fanout_wait_answers(s, deadline);
 		list = s->domain ? fanout_collect(s, &l->msg, timeout) :
 				   list_create(destroy_data_info);
+		fanout_odd_end(&odd, list);
 	}
-	xfree(buf);
 	return list;
 }
 

@@ -37,7 +37,7 @@ static char *launch_module_spared(const char *nodelist,
 	    module.used || opt_local->srun_opt->bcast_flag ||
 	    opt_local->srun_opt->pty || launch_few_is_timed())
 		return NULL;
-	return step_domain_goes_round(nodelist, &conf->set);
+	return step_domain_goes_round(nodelist, conf);
 }
 
 bool launch_module_needed(const srun_job_t *job, const slurm_opt_t *opt_local)

@@ -306,6 +306,7 @@ void task_reports_conf(struct storm_session *s, struct step_domain_conf *sdc)
 	sdc->set = s->conf->set;
 	sdc->step_id = s->step_id;
 	sdc->addrs = &s->addrs;
+	sdc->odd = &s->odd;
 	sdc->on_report = task_reports_on_report;
 	sdc->on_fault = task_reports_on_fault;
 	sdc->arg = s;

@@ -65,6 +65,7 @@ struct storm_session *storm_session_create(const slurm_step_id_t *step_id)
 	s->rec.step_id = step_id->step_id;
 	s->rec.step_het = step_id->step_het_comp;
 	s->conf = storm_session_conf(&why);
+	s->odd.conf = s->conf;
 	if (why) {
 		/* Fallback could not be read: use its default, warn. */
 		storm_warn_once(why, LAUNCH_OTHERWISE);
@@ -181,6 +182,7 @@ void storm_session_close(struct storm_session *s)
 	storm_session_drop_domain(s);
 	storm_record_clear(&s->rec);
 	step_addrs_clear(&s->addrs);
+	step_odd_clear(&s->odd);
 	xfree(s->libdir);
 	xfree(s->fallback);
 	xfree(s->faults);

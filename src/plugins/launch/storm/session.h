@@ -34,6 +34,7 @@ struct storm_session {
 	uint64_t abort_at; /* ns, storm_now() */
 	struct storm_record rec;
 	struct step_addrs addrs;
+	struct step_odd odd; /* Slurm's messages go to these nodes */
 
 	struct step_domain *domain;		 /* open, or NULL */
 	struct step_launch_state *sls;		 /* NULL: no launch under way */

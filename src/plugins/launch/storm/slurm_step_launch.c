@@ -150,6 +150,8 @@ static void step_log_timeline(struct storm_session *s)
 	slurm_mutex_unlock(&s->lock);
 	xfree(s->rec.fallback);
 	s->rec.fallback = s->few ? NULL : xstrdup(s->fallback);
+	xfree(s->rec.odd);
+	s->rec.odd = s->fallback ? NULL : xstrdup(s->odd.nodes);
 	if (get_log_level() >= LOG_LEVEL_DEBUG &&
 	    (line = storm_record_line(&s->rec))) {
 		info("storm: %ps timeline: %s", &s->step_id, line);

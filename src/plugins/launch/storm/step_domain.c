@@ -144,6 +144,8 @@ struct step_domain *step_domain_create(const char *nodelist,
 	if (*why)
 		goto free_sd;
 	sd->radix = sdc->set.radix;
+	if ((sd->odd = sdc->odd))
+		step_odd_remove(sd->odd, sd);
 	dc.nodes = sd->nodes;
 	dc.count = sd->count;
 	dc.set = sdc->set;
@@ -151,10 +153,14 @@ struct step_domain *step_domain_create(const char *nodelist,
 	dc.job_id = sdc->step_id.job_id;
 	dc.step_id = sdc->step_id.step_id;
 	dc.step_het = sdc->step_id.step_het_comp;
-	/* Slurm serves the command, and the path is tried beside that */
+	/* Slurm serves the command, or the nodes in question, and the path is
+	 * tried beside that */
 	if ((*why = step_domain_known(sd))) {
 		known_check_begin(&dc, sd->nodelist);
-		goto free_sd;
+		xfree(*why);
+		if ((*why = step_domain_leave_known(sd)))
+			goto free_sd;
+		dc.count = sd->count;
 	}
 	dc.last_report = STEP_REPORT_EXITED;
 	dc.on_report = sdc->on_report;
@@ -227,7 +233,9 @@ char *step_domain_await(struct step_domain *sd)
 	if ((err = storm_domain_wait_open(sd->d, &out))) {
 		step_domain_keep(sd, &out);
 		why = step_domain_faults(sd, &out);
-		if (!why)
+		if (why)
+			(void) step_odd_leave(sd->odd, sd, &out, why);
+		else
 			why = step_domain_no_open(err, NULL);
 	}
 	storm_outcome_clear(&out);
@@ -254,6 +262,7 @@ bool step_domain_covers(const struct step_domain *sd, const char *nodelist)
 {
 	struct hostlist *hl;
 	uint32_t i, found = 0;
+	char *odd = NULL;
 	bool same;
 
 	if (!xstrcmp(nodelist, sd->nodelist))
@@ -261,6 +270,9 @@ bool step_domain_covers(const struct step_domain *sd, const char *nodelist)
 	if (!(hl = hostlist_create(nodelist)))
 		return false;
 	hostlist_uniq(hl);
+	if (sd->odd && (odd = step_odd_of(sd->odd, nodelist)))
+		hostlist_delete(hl, odd);
+	xfree(odd);
 	same = (uint32_t) hostlist_count(hl) == sd->count;
 	for (i = 0; same && i < sd->count; i++)
 		found += hostlist_find(hl, sd->names[i]) >= 0;

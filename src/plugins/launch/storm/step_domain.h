@@ -12,6 +12,7 @@
 #include "src/libstorm/storm.h"
 #include "src/storm_common/storm_conf.h"
 #include "step_addrs.h"
+#include "step_odd.h"
 
 struct step_domain {
 	storm_domain_t *d;
@@ -19,10 +20,11 @@ struct step_domain {
 	char **names;	/* by node number; count of them */
 	struct storm_node *nodes;
 	uint32_t count;
-	uint32_t radix;	     /* of the tree that they form */
-	bool opening;	     /* begun, not awaited */
-	uint16_t own_port;   /* of d; 0: not known */
-	bool unsigned_addrs; /* slurmctld gave addresses, but signed none */
+	uint32_t radix;	      /* of the tree that they form */
+	bool opening;	      /* begun, not awaited */
+	uint16_t own_port;    /* of d; 0: not known */
+	bool unsigned_addrs;  /* slurmctld gave addresses, but signed none */
+	struct step_odd *odd; /* not owned; NULL: it has all nodes */
 };
 
 /* What a domain needs besides its nodes. */
@@ -33,6 +35,9 @@ struct step_domain_conf {
 	/* The addresses that came with the step.  NULL: there is no step, but
 	 * a job. */
 	const struct step_addrs *addrs;
+	/* Nodes that are left out; more may be added.  It lives as long as the
+	 * domain.  NULL: the domain has all nodes, or there is none. */
+	struct step_odd *odd;
 	void (*on_report)(void *arg, const struct storm_report *r);
 	void (*on_fault)(void *arg, const struct storm_fault *f);
 	void *arg;
@@ -52,7 +57,8 @@ struct step_domain *step_domain_create(const char *nodelist,
 /* begin: begin to open the domain; operations that are begun meanwhile are sent
  * when it is open.  await: wait until all nodes have joined.  open: both.
  * NULL, or the reason of the failure (xfree); then only step_domain_destroy()
- * may follow. */
+ * may follow.  If `again` of the odd nodes is set then, another domain without
+ * them is to be made, and the reason was logged. */
 char *step_domain_begin(struct step_domain *sd);
 char *step_domain_await(struct step_domain *sd);
 char *step_domain_open(struct step_domain *sd);
@@ -66,7 +72,7 @@ void step_domain_drop_names(struct step_domain *sd);
 /* Close and free it.  NULL is allowed. */
 void step_domain_destroy(struct step_domain *sd);
 
-/* Has the domain exactly the nodes of the list, in any order? */
+/* Has the domain exactly the nodes of the list but for odd ones, in any order? */
 bool step_domain_covers(const struct step_domain *sd, const char *nodelist);
 
 /* A node's number by its name; STORM_NO_NODE: not in the domain. */
@@ -83,10 +89,13 @@ void step_domain_keep(const struct step_domain *sd,
 /* Why Slurm serves a command for these nodes: text that names a path that
  * failed some minutes ago, and when (xfree).  NULL: none is known. */
 char *step_domain_known(const struct step_domain *sd);
+/* As step_domain_known(); but NULL if the nodes of these paths are few: they are
+ * odd from now on, and have left sd. */
+char *step_domain_leave_known(struct step_domain *sd);
 /* As step_domain_known(), for nodes in Slurm's form, without a domain.  NULL
- * also if it is time to try the paths again. */
+ * also if it is time to try the paths again, or the nodes would be odd. */
 char *step_domain_goes_round(const char *nodelist,
-			     const struct storm_settings *set);
+			     const struct storm_conf *conf);
 
 /* The names of these nodes, "n[1-4]", or how many there are if that is long
  * (xfree). */

@@ -405,41 +405,71 @@ static bool step_domain_applies(const struct step_domain *sd,
 	       !xstrcmp(k->from, step_domain_from(sd, f));
 }
 
-char *step_domain_known(const struct step_domain *sd)
+/* As step_domain_known(); *out has the faults, which are freed with xfree(). */
+static char *step_domain_known_faults(const struct step_domain *sd,
+				      struct storm_outcome *out)
 {
-	struct storm_outcome out = { 0 };
 	struct known_path *known;
 	uint32_t n = known_paths_load(&known);
 	char *why = NULL;
 	long ago = 0;
 
+	*out = (struct storm_outcome) { 0 };
 	if (n)
-		out.faults = xcalloc(n, sizeof(*out.faults));
+		out->faults = xcalloc(n, sizeof(*out->faults));
 	for (uint32_t i = 0; i < n; i++) {
 		if (!step_domain_applies(sd, &known[i],
-					 &out.faults[out.faults_kept]))
+					 &out->faults[out->faults_kept]))
 			continue;
-		out.faults_kept++;
+		out->faults_kept++;
 		ago = MAX(ago, (long) time(NULL) - known[i].since);
 	}
-	out.nfaults = out.faults_kept;
-	if ((why = step_domain_faults(sd, &out)))
+	out->nfaults = out->faults_kept;
+	if ((why = step_domain_faults(sd, out)))
 		xstrfmtcat(why, ", %ld s ago", ago);
-	xfree(out.faults);
 	xfree(known);
 	return why;
 }
 
-char *step_domain_goes_round(const char *nodelist,
-			     const struct storm_settings *set)
+char *step_domain_known(const struct step_domain *sd)
 {
-	struct step_domain sd = { .radix = set->radix };
+	struct storm_outcome out;
+	char *why = step_domain_known_faults(sd, &out);
+
+	xfree(out.faults);
+	return why;
+}
+
+char *step_domain_leave_known(struct step_domain *sd)
+{
+	struct storm_outcome out;
+	bool left = true;
+	char *why = NULL;
+
+	/* without one node others have another path */
+	while (left && (why = step_domain_known_faults(sd, &out))) {
+		left = step_odd_leave_known(sd->odd, sd, &out, why);
+		if (left)
+			xfree(why);
+		xfree(out.faults);
+	}
+	return why;
+}
+
+char *step_domain_goes_round(const char *nodelist,
+			     const struct storm_conf *conf)
+{
+	struct step_domain sd = { .radix = conf->set.radix };
+	struct storm_outcome out = { 0 };
 	char *why = NULL, *bad;
 
 	if (!known_paths_certain())
 		return NULL;
-	if (!(bad = step_domain_take_names(&sd, nodelist, set->port)))
-		why = step_domain_known(&sd);
+	if (!(bad = step_domain_take_names(&sd, nodelist, conf->set.port)))
+		why = step_domain_known_faults(&sd, &out);
+	if (why && out.nfaults <= step_odd_most(conf, sd.count))
+		xfree(why);
+	xfree(out.faults);
 	xfree(bad);
 	step_domain_drop_names(&sd);
 	return why;

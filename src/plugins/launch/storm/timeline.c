@@ -8,6 +8,7 @@
  *	command, job, step, step_het (both null if none), nodes, tasks,
  *	launch		"storm" or "slurm", which launched the tasks; or null
  *	fallback	null, or the reason for a fallback to Slurm
+ *	odd		null, or nodes to which Slurm's own messages went
  *	multicast	true; false: the relay was used; null: no domain
  *	resent		number of nodes whose launch message was resent by TCP
  *	phases		{name: null or {start, ms}}, start in ms since the
@@ -77,6 +78,7 @@ void storm_record_clear(struct storm_record *rec)
 	}
 	rec->transfers_end = &rec->transfers;
 	xfree(rec->fallback);
+	xfree(rec->odd);
 }
 
 static struct storm_span timeline_span(uint64_t start, uint64_t end)
@@ -269,6 +271,7 @@ static json_object *timeline_json_record(const struct storm_record *rec)
 								   "slurm"));
 	json_object_object_add(o, "fallback",
 			       timeline_json_string(rec->fallback));
+	json_object_object_add(o, "odd", timeline_json_string(rec->odd));
 	json_object_object_add(
 		o, "multicast",
 		!rec->any_domain ?

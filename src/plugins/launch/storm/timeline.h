@@ -43,6 +43,8 @@ struct storm_record {
 	struct storm_transfer *transfers, **transfers_end;
 	bool launched;		  /* STORM launched the tasks */
 	char *fallback;		  /* why STORM did not (owned); or NULL */
+	char *odd;		  /* nodes to which Slurm's messages
+					   went (owned); NULL: none */
 	uint32_t resent;	  /* nodes whose launch message was
 					   resent by TCP */
 	struct storm_stats stats; /* sum of all domains */

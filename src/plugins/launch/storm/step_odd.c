@@ -1,0 +1,194 @@
+/*
+ * step_odd.c - see step_odd.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "src/common/slurm_xlator.h"
+
+#include "src/common/hostlist.h"
+#include "src/common/log.h"
+#include "src/common/macros.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "step_domain.h"
+#include "step_odd.h"
+
+/* A domain fails with the first fault that it has.  After so many attempts the
+ * nodes are too odd for another one. */
+#define ROUNDS_MAX 8
+
+void step_odd_clear(struct step_odd *odd)
+{
+	xfree(odd->nodes);
+	*odd = (struct step_odd) { .conf = odd->conf };
+}
+
+uint32_t step_odd_most(const struct storm_conf *conf, uint32_t nodes)
+{
+	uint64_t most = conf->odd_max;
+
+	if (conf->fallback != FALLBACK_NODES || nodes < 2)
+		return 0;
+	if (conf->odd_percent)
+		most = most * nodes / 100;
+	most = MAX(most, 1);
+	return (uint32_t) MIN(most, nodes - 1);
+}
+
+static struct hostlist *step_odd_list(const struct step_odd *odd)
+{
+	return hostlist_create(odd->nodes);
+}
+
+void step_odd_remove(const struct step_odd *odd, struct step_domain *sd)
+{
+	struct hostlist *hl;
+	uint32_t n = 0;
+
+	if (!odd->count)
+		return;
+	hl = step_odd_list(odd);
+	for (uint32_t i = 0; i < sd->count; i++) {
+		if (hostlist_find(hl, sd->names[i]) >= 0) {
+			xfree(sd->names[i]);
+			continue;
+		}
+		sd->names[n] = sd->names[i];
+		sd->nodes[n++] = sd->nodes[i];
+	}
+	for (uint32_t i = n; i < sd->count; i++)
+		sd->names[i] = NULL;
+	sd->count = n;
+	hostlist_destroy(hl);
+}
+
+/* Warn of nodes that this process has not named yet: the components of a
+ * heterogeneous step may have the same. */
+static void step_odd_tell(struct hostlist *nodes, const char *why,
+			  uint32_t others)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct hostlist *told;
+	char *name, *text;
+	bool news = false;
+
+	text = xstrdup_printf(
+		"%s; falling back to Slurm's own messages there, and not for the other %u nodes",
+		why, others);
+	slurm_mutex_lock(&lock);
+	if (!told)
+		told = hostlist_create(NULL);
+	while ((name = hostlist_shift(nodes))) {
+		if (hostlist_find(told, name) < 0) {
+			hostlist_push_host(told, name);
+			news = true;
+		}
+		free(name);
+	}
+	slurm_mutex_unlock(&lock);
+	if (news)
+		info("warning: storm: %s", text);
+	else
+		verbose("storm: %s", text);
+	xfree(text);
+}
+
+/* The nodes of the faults (hostlist_destroy()).  NULL: they are too many, or a
+ * fault is not of a node. */
+static struct hostlist *step_odd_few(const struct step_odd *odd,
+				     const struct step_domain *sd,
+				     const struct storm_outcome *out)
+{
+	uint32_t most = step_odd_most(odd->conf, sd->count + odd->count), n;
+	struct hostlist *hl;
+
+	if (!out->nfaults || out->nfaults > out->faults_kept ||
+	    odd->count >= most)
+		return NULL;
+	hl = hostlist_create(NULL);
+	for (uint32_t i = 0; i < out->nfaults; i++) {
+		if (out->faults[i].node >= sd->count) {
+			hostlist_destroy(hl);
+			return NULL;
+		}
+		hostlist_push_host(hl, sd->names[out->faults[i].node]);
+	}
+	hostlist_uniq(hl);
+	n = (uint32_t) hostlist_count(hl);
+	if (odd->count + n <= most)
+		return hl;
+	hostlist_destroy(hl);
+	return NULL;
+}
+
+/* Takes over nodes. */
+static void step_odd_take(struct step_odd *odd, const struct step_domain *sd,
+			  struct hostlist *nodes, const char *why)
+{
+	uint32_t n = (uint32_t) hostlist_count(nodes);
+	char *text;
+
+	text = hostlist_ranged_string_xmalloc(nodes);
+	xstrfmtcat(odd->nodes, "%s%s", odd->nodes ? "," : "", text);
+	odd->count += n;
+	step_odd_tell(nodes, why, sd->count - n);
+	hostlist_destroy(nodes);
+	xfree(text);
+}
+
+bool step_odd_leave(struct step_odd *odd, const struct step_domain *sd,
+		    const struct storm_outcome *out, const char *why)
+{
+	struct hostlist *few;
+
+	if (!odd || !odd->conf || odd->rounds >= ROUNDS_MAX ||
+	    !(few = step_odd_few(odd, sd, out)))
+		return false;
+	step_odd_take(odd, sd, few, why);
+	odd->rounds++;
+	odd->again = true;
+	return true;
+}
+
+bool step_odd_leave_known(struct step_odd *odd, struct step_domain *sd,
+			  const struct storm_outcome *out, const char *why)
+{
+	struct hostlist *few;
+
+	if (!odd || !odd->conf || !(few = step_odd_few(odd, sd, out)))
+		return false;
+	step_odd_take(odd, sd, few, why);
+	step_odd_remove(odd, sd);
+	return true;
+}
+
+char *step_odd_of(const struct step_odd *odd, const char *nodelist)
+{
+	struct hostlist *hl, *some;
+	char *name, *text = NULL;
+
+	if (!odd->count)
+		return NULL;
+	some = hostlist_create(NULL);
+	if ((hl = hostlist_create(nodelist))) {
+		struct hostlist *all = step_odd_list(odd);
+
+		while ((name = hostlist_shift(hl))) {
+			if (hostlist_find(all, name) >= 0)
+				hostlist_push_host(some, name);
+			free(name);
+		}
+		hostlist_destroy(all);
+		hostlist_destroy(hl);
+	}
+	if (hostlist_count(some))
+		text = hostlist_ranged_string_xmalloc(some);
+	hostlist_destroy(some);
+	return text;
+}

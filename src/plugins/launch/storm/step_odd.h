@@ -1,0 +1,51 @@
+/*
+ * step_odd.h - the odd nodes of a command (Fallback=nodes): STORM serves the
+ * command without them, and Slurm's own messages go to them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_STEP_ODD_H
+#define STORM_STEP_ODD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/libstorm/storm.h"
+#include "src/storm_common/storm_conf.h"
+
+struct step_domain;
+
+/* One command's.  All zeroes and conf: none are odd.  One thread at a time. */
+struct step_odd {
+	const struct storm_conf *conf; /* not owned; NULL: no node may be odd */
+	char *nodes;		       /* in Slurm's form; NULL: none */
+	uint32_t count;		       /* of them */
+	uint32_t rounds; /* how often some were left out that were tried */
+	/* Some were, and the command is to be tried without them.  The caller
+	 * clears it. */
+	bool again;
+};
+void step_odd_clear(struct step_odd *odd);
+
+/* How many of so many nodes may be odd; 0 unless Fallback=nodes.  At least one:
+ * one node says nothing about the others.  Never all. */
+uint32_t step_odd_most(const struct storm_conf *conf, uint32_t nodes);
+
+/* Forget these nodes of sd: those that are odd. */
+void step_odd_remove(const struct step_odd *odd, struct step_domain *sd);
+
+/* The faults of sd's nodes are why a command failed before anything was begun;
+ * `why` names both.  True: those nodes are few.  They are odd from now on, which
+ * is logged once in a process, and `again` is set.  odd may be NULL. */
+bool step_odd_leave(struct step_odd *odd, const struct step_domain *sd,
+		    const struct storm_outcome *out, const char *why);
+
+/* As step_odd_leave(), for nodes of which that was known.  They leave sd, and
+ * nothing is to be tried again. */
+bool step_odd_leave_known(struct step_odd *odd, struct step_domain *sd,
+			  const struct storm_outcome *out, const char *why);
+
+/* Those of the list, in Slurm's form, that are odd (xfree).  NULL: none. */
+char *step_odd_of(const struct step_odd *odd, const char *nodelist);
+
+#endif
