@@ -442,6 +442,14 @@ bool storm_test_event(storm_event_t *e, bool block, uint64_t deadline,
  */
 void storm_event_destroy(storm_event_t *e);
 
+/*
+ * Abort the operation if it is not decided yet.  True: no member shows it, or ever
+ * will, which is known at once; the event may stay PENDING until all members know
+ * it.  False: it is decided otherwise, or has ended, or a node requested it; the
+ * event tells how it ends.  Any thread.
+ */
+bool storm_event_cancel(storm_event_t *e);
+
 /* Progress of a transfer: bytes that every node of P has written.  The full
  * length once the event is no longer PENDING. */
 uint64_t storm_event_progress(storm_event_t *e);

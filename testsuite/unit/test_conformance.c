@@ -246,6 +246,51 @@ START_TEST(test_order)
 }
 END_TEST
 
+/* One that is canceled comes to no node, or to all: the call says which. */
+START_TEST(test_cancel)
+{
+	enum { MANY = 30 };
+	struct rnd r = rnd_of(_i);
+	storm_event_t *e[MANY];
+	bool canceled[MANY];
+	uint32_t expected = 0;
+
+	nodes_seed(_i);
+	nodes_open();
+	for (int k = 0; k < MANY; k++) {
+		struct storm_target to = { .kind = STORM_TARGET_MEMORY,
+					   .remote_event = 1 };
+
+		e[k] = storm_xfer_and_signal(domain, NULL, &to, "text", 4);
+		must(e[k]);
+		canceled[k] = false;
+		if (below(&r, 3) == 0)
+			storm_test_event(e[k], true,
+					 nodes_now() + below(&r, 3000000),
+					 NULL);
+		if (below(&r, 2))
+			canceled[k] = storm_event_cancel(e[k]);
+	}
+	for (int k = 0; k < MANY; k++) {
+		struct storm_outcome out;
+
+		must(storm_test_event(e[k], true, PATIENCE, &out));
+		must(out.state == (canceled[k] ? STORM_ABORTED : STORM_DONE));
+		must(storm_event_cancel(e[k]) == canceled[k]);
+		expected += !canceled[k];
+		storm_outcome_clear(&out);
+		storm_event_destroy(e[k]);
+	}
+	for (uint32_t i = 0; i < NODES; i++) {
+		for (uint32_t k = 0; k < expected; k++)
+			must(!storm_member_test_event(member[i], 1, true,
+						      PATIENCE));
+		must(storm_member_test_event(member[i], 1, false, 0) ==
+		     STORM_ETIME);
+	}
+}
+END_TEST
+
 static const size_t sizes[] = {
 	0, 1, 1300, 1400, 1500, 65535, 65536, 65537, 300000, 2000001,
 };
@@ -1212,6 +1257,7 @@ static void world_case(Suite *s, const char *name, void (*setup)(void), int n)
 	tcase_add_checked_fixture(t, setup, nodes_teardown);
 	add(t, test_one_memory, 0, unit_runs(n));
 	add(t, test_order, 0, unit_runs(n));
+	add(t, test_cancel, 0, unit_runs(n));
 	add(t, test_files, 0, sizeof(sizes) / sizeof(*sizes));
 	add(t, test_all_or_nothing, 0, seeds(NODES));
 	add(t, test_called_off, 0, seeds(4 * n));

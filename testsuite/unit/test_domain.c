@@ -145,6 +145,8 @@ START_TEST(test_before_open)
 	storm_event_destroy(e[2]); /* the last one */
 	free(buf[2]);
 	e[1] = transfer(d, "/tmp/y", buf[0]); /* behind the first */
+	must(storm_event_cancel(e[1]) &&
+	     !storm_test_event(e[1], false, 0, NULL));
 	storm_event_destroy(e[0]);
 	storm_domain_destroy(d);
 	is_aborted(e[1]);

@@ -568,6 +568,22 @@ void storm_event_destroy(storm_event_t *e)
 	storm_event_free(e);
 }
 
+bool storm_event_cancel(storm_event_t *e)
+{
+	struct storm_shared *sh = e->sh;
+	bool yes;
+
+	pthread_mutex_lock(&sh->lock);
+	yes = e->out.state == STORM_ABORTED;
+	if (e->out.state == STORM_PENDING && e->domain) {
+		yes = storm_owner_cancel(e->domain->owner, e,
+					 storm_shared_now(sh));
+		storm_runner_wake(&e->domain->runner);
+	}
+	pthread_mutex_unlock(&sh->lock);
+	return yes;
+}
+
 uint64_t storm_event_progress(storm_event_t *e)
 {
 	uint64_t n = e->len;

@@ -61,7 +61,8 @@ struct owner_xfer {
 	uint64_t moved_at; /* when it made progress last */
 	uint64_t behind;   /* number of nodes that it waits for */
 	struct owner_each each;
-	bool no; /* a comparison: the relation does not hold everywhere */
+	bool no;       /* a comparison: the relation does not hold everywhere */
+	bool canceled; /* while it was QUEUED */
 };
 
 /* The last request of a node. */

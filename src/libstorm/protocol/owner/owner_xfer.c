@@ -357,7 +357,7 @@ bool owner_xfer_begin(struct storm_owner *o, uint64_t now)
 		return true;
 	}
 	owner_xfer_start(o, now);
-	if (!x->token)
+	if (!x->token || x->canceled)
 		owner_xfer_decide(o, STORM_ABORT, now);
 	return true;
 }
@@ -416,6 +416,23 @@ void storm_owner_forget(struct storm_owner *o, void *token, uint64_t now)
 	memset(&x->from, 0, sizeof(x->from));
 	if (x->state != XFER_QUEUED && x->state != XFER_DECIDED)
 		owner_xfer_decide(o, STORM_ABORT, now);
+}
+
+bool storm_owner_cancel(struct storm_owner *o, const void *token, uint64_t now)
+{
+	struct owner_xfer *x = o->operations.first;
+
+	while (x && x->token != token)
+		x = x->next;
+	if (!x)
+		return false;
+	if (x->state == XFER_DECIDED)
+		return x->decision == STORM_ABORT && !x->each.shown;
+	if (x->state == XFER_QUEUED)
+		x->canceled = true;
+	else
+		owner_xfer_decide(o, STORM_ABORT, now);
+	return true;
 }
 
 void owner_xfer_lost(struct storm_owner *o, uint32_t node, enum storm_err why,
