@@ -30,7 +30,9 @@
  *	agent_nursery.c	the process that starts these children
  *	agent_health.c	is this node well?  health/ has the process that checks
  *	agent_libdir.c	"<file>_libs" directories, until their job ends
- *	agent_launch.c	delivers the launch message to this node's slurmd
+ *	agent_launch.c	delivers the launch message, and signals, to this node's
+ *			slurmd
+ *	agent_message.c	the little of Slurm's messages that it reads
  *	agent_session.c	sessions
  *	agent_answer.c	answers to the Node Manager
  *	agent_worker.c	threads for what may block
@@ -116,7 +118,7 @@ struct agent_health {
 };
 
 struct agent_count {
-	uint64_t files, files_failed, bytes, launches, launches_failed;
+	uint64_t files, files_failed, bytes, launches, launches_failed, signals;
 	uint64_t steps, reports, opens_bad;
 	uint64_t gang_steps, gang_maps, gang_strobes, gang_missed;
 	uint64_t gang_slots, gang_stops, gang_opened, gang_awake;

@@ -4,6 +4,10 @@
  * node's slurmd, which makes all of Slurm's checks.  It decodes as much of
  * slurmd's answer as it needs to find the return code.
  *
+ * A message that signals the step's tasks goes the same way.  srun's user has
+ * signed it (MUNGE), and slurmd lets it signal only tasks of that user: the
+ * agent adds no right of its own.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "config.h"
@@ -27,22 +31,20 @@
 
 #include "agent.h"
 #include "agent_launch.h"
+#include "agent_message.h"
 #include "agent_session.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/log_limit.h"
 #include "src/libstorm/base/shown.h"
 #include "src/libstorm/protocol/nm/nm.h"
+#include "src/libstorm/wire/wire.h"
 #include "src/storm_common/step_protocol.h"
 
 /* long enough for a restart of slurmd */
 #define SLURMD_WAIT (5 * STORM_SEC)
 #define SLURMD_RETRY (50 * STORM_MS)
 #define ANSWER_MAX 65536
-/* Slurm's header up to the length of the body, after the message's own */
-#define SLURM_HEAD 10
-/* Slurm 22.05's protocol version, the first one with that header */
-#define SLURM_HEAD_SINCE (38 << 8)
 
 struct agent_launch {
 	struct agent_io io;
@@ -53,6 +55,7 @@ struct agent_launch {
 	uint8_t *answer;
 	size_t have, room;
 	uint64_t give_up, retry_at; /* retry_at 0: connected */
+	uint32_t order;		    /* of a signal; 0: it launches */
 };
 
 static void agent_launch_release(struct agent_io *io)
@@ -84,6 +87,22 @@ static void agent_launch_end(struct agent *a, struct agent_launch *l)
 		agent_launch_release(&l->io);
 }
 
+static void agent_launch_count(struct agent *a, const struct agent_launch *l,
+			       uint32_t code, const char *text)
+{
+	const struct agent_step *step = &l->s->step;
+	const struct storm_log_source from = storm_log_uid(step->uid);
+
+	a->count.launches++;
+	if (!code)
+		return;
+	a->count.launches_failed++;
+	storm_log_from(&from, STORM_LOG_INFO,
+		       "launch of step %u.%u by uid %u: %s%s%s", step->job_id,
+		       step->step_id, step->uid, slurm_strerror((int) code),
+		       text ? ": " : "", STORM_SHOWN(text));
+}
+
 /* text: what slurmd adds to the code, or NULL. */
 static void agent_launch_report(struct agent *a, struct agent_launch *l,
 				uint32_t code, const char *text)
@@ -91,22 +110,22 @@ static void agent_launch_report(struct agent *a, struct agent_launch *l,
 	struct storm_idset ids = { 0 };
 	struct agent_session *s = l->s;
 	const struct storm_log_source from = storm_log_uid(s->step.uid);
+	uint8_t kind = STEP_REPORT_DELIVERED;
 
-	a->count.launches++;
-	if (code) {
-		a->count.launches_failed++;
-		storm_log_from(&from, STORM_LOG_INFO,
-			       "launch of step %u.%u by uid %u: %s%s%s",
-			       s->step.job_id, s->step.step_id, s->step.uid,
-			       slurm_strerror((int) code), text ? ": " : "",
-			       STORM_SHOWN(text));
+	if (l->order) {
+		a->count.signals++;
+		kind = STEP_REPORT_SIGNALED;
+		code = STEP_SIGNALED(l->order, code);
+	} else {
+		agent_launch_count(a, l, code, text);
 	}
 	if (storm_idset_add(&ids, s->self, s->self) ||
-	    storm_nm_report(a->nm, s->id, STEP_REPORT_DELIVERED, code, &ids,
-			    storm_now()))
-		storm_log_from(&from, STORM_LOG_ERROR,
-			       "cannot report the launch of step %u.%u",
-			       s->step.job_id, s->step.step_id);
+	    storm_nm_report(a->nm, s->id, kind, code, &ids, storm_now()))
+		storm_log_from(
+			&from, STORM_LOG_ERROR,
+			l->order ? "cannot report the signal of step %u.%u" :
+				   "cannot report the launch of step %u.%u",
+			s->step.job_id, s->step.step_id);
 	storm_idset_clear(&ids);
 	agent_launch_end(a, l);
 }
@@ -224,7 +243,9 @@ static void agent_launch_try(struct agent *a, struct agent_launch *l,
 	if (!l->len) {
 		storm_log_from(
 			&from, STORM_LOG_ERROR,
-			"uid %u sent an invalid launch message for step %u.%u, or more than it has memory for",
+			l->order ?
+				"uid %u sent an invalid signal for step %u.%u, or more than it has memory for" :
+				"uid %u sent an invalid launch message for step %u.%u, or more than it has memory for",
 			l->s->step.uid, l->s->step.job_id, l->s->step.step_id);
 		agent_launch_report(a, l, SLURM_UNEXPECTED_MSG_ERROR, NULL);
 	} else if (agent_launch_connect(a, l)) {
@@ -270,7 +291,9 @@ static void agent_launch_failed(struct agent *a, struct agent_launch *l,
 	}
 	storm_log_from(
 		&from, STORM_LOG_ERROR,
-		"slurmd closed the connection in the launch of step %u.%u: %s",
+		l->order ?
+			"slurmd closed the connection in the signal of step %u.%u: %s" :
+			"slurmd closed the connection in the launch of step %u.%u: %s",
 		l->s->step.job_id, l->s->step.step_id,
 		sys ? strerror(sys) : "end of file");
 	if (!l->written)
@@ -290,52 +313,6 @@ static bool agent_launch_write(struct agent *a, struct agent_launch *l)
 	else if (err != EAGAIN)
 		agent_launch_failed(a, l, err);
 	return !err || err == EAGAIN;
-}
-
-/*
- * A version of Slurm's protocol that slurmd reads, and answers in.  srun uses that
- * of the oldest node when the job began.  So in a rolling upgrade a node that is
- * upgraded gets an older one.
- */
-static bool agent_launch_reads(uint16_t version)
-{
-	return version <= SLURM_PROTOCOL_VERSION &&
-	       version >= SLURM_MIN_PROTOCOL_VERSION &&
-	       version >= SLURM_HEAD_SINCE;
-}
-
-/*
- * The return code in slurmd's answer.  Slurm packs {u32 length of what follows,
- * u16 protocol version, u16 flags, u16 type, u32 length of the body, ...; the
- * sender's credential; the body}.  The body begins with the u32 return code.
- * In RESPONSE_SLURM_RC_MSG, with which slurmd answers a launch, a text follows,
- * or none: u32 length, then so many bytes, of which the last is 0.  *text is in
- * buf, or NULL.  False: it is no such answer.
- */
-static bool agent_launch_rc(const uint8_t *buf, size_t len, uint32_t *rc,
-			    const char **text)
-{
-	uint32_t body;
-	uint16_t version, type;
-
-	if (len < 4 + SLURM_HEAD)
-		return false;
-	memcpy(&version, buf + 4, sizeof(version));
-	memcpy(&type, buf + 8, sizeof(type));
-	memcpy(&body, buf + 10, sizeof(body));
-	version = ntohs(version);
-	type = ntohs(type);
-	body = ntohl(body);
-	if (!agent_launch_reads(version) ||
-	    (type != RESPONSE_SLURM_RC_MSG && type != RESPONSE_SLURM_RC) ||
-	    body < sizeof(*rc) || body > len - 4 - SLURM_HEAD)
-		return false;
-	memcpy(rc, buf + len - body, sizeof(*rc));
-	*rc = ntohl(*rc);
-	*text = NULL;
-	if (body > 8 && !buf[len - 1])
-		*text = (const char *) buf + len - body + 8;
-	return true;
 }
 
 /* slurmd writes its answer in pieces: wake up for all of it. */
@@ -373,7 +350,7 @@ static void agent_launch_read(struct agent *a, struct agent_launch *l)
 		agent_launch_await(l, sizeof(len) + len);
 		return;
 	}
-	if (agent_launch_rc(l->answer, sizeof(len) + len, &rc, &text))
+	if (agent_message_rc(l->answer, sizeof(len) + len, &rc, &text))
 		agent_launch_report(a, l, rc, text);
 	else
 		agent_launch_failed(a, l, EPROTO);
@@ -397,56 +374,61 @@ static void agent_launch_ready(struct agent *a, struct agent_io *io,
 		agent_launch_read(a, l);
 }
 
-/*
- * Only one well-formed launch message may reach slurmd, and none to forward.
- * Slurm packs it as {u32 length of what follows, u16 protocol version, u16
- * flags, u16 type, u32 length of the body, u16 nodes to forward to ...}.
- */
-static bool agent_launch_is_launch(const uint8_t *msg, size_t len)
+/* Pass these bytes on, if they are good and there is memory for them.
+ * agent_launch_tick() connects: this is a callback. */
+static void agent_launch_pass(struct agent_session *s, uint32_t order,
+			      bool good, const uint8_t *msg, size_t len,
+			      uint64_t now)
 {
-	uint32_t size;
-	uint16_t version, type, forward;
-
-	if (len < 16)
-		return false;
-	memcpy(&size, msg, sizeof(size));
-	memcpy(&version, msg + 4, sizeof(version));
-	memcpy(&type, msg + 8, sizeof(type));
-	memcpy(&forward, msg + 14, sizeof(forward));
-	return ntohl(size) == len - sizeof(size) &&
-	       agent_launch_reads(ntohs(version)) &&
-	       ntohs(type) == REQUEST_LAUNCH_TASKS && !forward;
-}
-
-void agent_launch(struct agent_session *s, const void *buf, size_t len,
-		  uint64_t now)
-{
-	const uint8_t *msg = (const uint8_t *) buf + STEP_LAUNCH_HEAD;
-
 	struct agent_launch *l = xmalloc(sizeof(*l));
 
 	l->io.fd = -1;
 	l->io.ready = agent_launch_ready;
 	l->io.release = agent_launch_release;
 	l->s = s;
+	l->order = order;
 	l->next = s->launches;
 	s->launches = l;
-	/* from now on slurmstepd's query finds this session */
-	s->launched = true;
-	storm_nm_expect(s->a->nm, s->id, STEP_REPORT_DELIVERED, 1);
-	if (len > STEP_LAUNCH_HEAD &&
-	    agent_launch_is_launch(msg, len - STEP_LAUNCH_HEAD) &&
-	    !storm_nm_hold(s->a->nm, s->id,
-			   (int64_t) (len - STEP_LAUNCH_HEAD + ANSWER_MAX))) {
-		l->len = len - STEP_LAUNCH_HEAD;
+	if (good &&
+	    !storm_nm_hold(s->a->nm, s->id, (int64_t) (len + ANSWER_MAX))) {
+		l->len = len;
 		l->msg = xmalloc(l->len);
 		memcpy(l->msg, msg, l->len);
 		l->room = ANSWER_MAX;
 		l->answer = xmalloc(l->room);
 	}
 	l->give_up = now + SLURMD_WAIT;
-	/* agent_launch_tick() connects: this is a callback */
 	l->retry_at = now;
+}
+
+void agent_launch(struct agent_session *s, const void *buf, size_t len,
+		  uint64_t now)
+{
+	const uint8_t *msg = (const uint8_t *) buf + STEP_LAUNCH_HEAD;
+	bool good = len > STEP_LAUNCH_HEAD &&
+		    agent_message_is_launch(msg, len - STEP_LAUNCH_HEAD);
+
+	/* from now on slurmstepd's query finds this session */
+	s->launched = true;
+	storm_nm_expect(s->a->nm, s->id, STEP_REPORT_DELIVERED, 1);
+	agent_launch_pass(s, 0, good, msg, len - STEP_LAUNCH_HEAD, now);
+}
+
+void agent_launch_signal(struct agent_session *s, const void *buf, size_t len,
+			 uint64_t now)
+{
+	const uint8_t *msg = (const uint8_t *) buf + STEP_SIGNAL_HEAD;
+	struct storm_in i = { buf, (const uint8_t *) buf + len, false };
+	uint32_t order = storm_get32(&i);
+	bool good;
+
+	/* srun counts them from 1 on: an old one has been passed on */
+	if (i.bad || order <= s->order)
+		return;
+	s->order = order;
+	good = s->launched &&
+	       agent_message_is_signal(msg, len - STEP_SIGNAL_HEAD, &s->step);
+	agent_launch_pass(s, order, good, msg, len - STEP_SIGNAL_HEAD, now);
 }
 
 uint64_t agent_launch_tick(struct agent *a, uint64_t now)

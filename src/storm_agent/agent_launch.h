@@ -1,5 +1,6 @@
 /*
- * agent_launch.h - delivers the launch message to this node's slurmd.
+ * agent_launch.h - delivers the launch message, and signals for the step, to this
+ * node's slurmd.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -16,6 +17,10 @@ struct agent_session;
  * slurmd}, see step_protocol.h. */
 void agent_launch(struct agent_session *s, const void *buf, size_t len,
 		  uint64_t now);
+/* Deliver the message of an event SIGNAL, which is copied: {order, bytes for
+ * slurmd}.  One that has an old number is ignored. */
+void agent_launch_signal(struct agent_session *s, const void *buf, size_t len,
+			 uint64_t now);
 /* Look up the address on which slurmd listens, if that is only the node's. */
 void agent_launch_look(struct agent *a);
 /* Connect to slurmd, or try again.  Returns when to call again, or

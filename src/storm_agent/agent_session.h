@@ -44,7 +44,8 @@ struct agent_session {
 	struct agent_child *child; /* the process for its files */
 	struct agent_file *files;
 	/* agent_launch.c */
-	bool launched; /* got an event LAUNCH */
+	bool launched;	/* got an event LAUNCH */
+	uint32_t order; /* number of the last event SIGNAL */
 	struct agent_launch *launches;
 };
 

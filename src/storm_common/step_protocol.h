@@ -42,8 +42,17 @@ enum step_event {
 	 * refused: SLURM_UNEXPECTED_MSG_ERROR.
 	 */
 	STEP_EVENT_LAUNCH = 1,
+	/*
+	 * {u32 order: 1, 2, ... of the domain; then the bytes, as with LAUNCH}.
+	 * The agent hands them to its own slurmd, and reports SIGNALED.
+	 * Anything but one REQUEST_SIGNAL_TASKS for the domain's step, without
+	 * flags, is refused as above.  An order that is not greater than the
+	 * last one is ignored.
+	 */
+	STEP_EVENT_SIGNAL = 2,
 };
 #define STEP_LAUNCH_HEAD 2
+#define STEP_SIGNAL_HEAD 4
 
 /* The kinds of reports. */
 enum step_report {
@@ -60,7 +69,14 @@ enum step_report {
 	/* The node's tasks have waited for their job's turn.  Code: how many
 	 * ms, never 0.  Ids: node numbers of the domain. */
 	STEP_REPORT_SLOT = 4,
+	/* An order has come to slurmd.  Code: STEP_SIGNALED() of its number and
+	 * of a code as in DELIVERED.  Ids: node numbers of the domain. */
+	STEP_REPORT_SIGNALED = 5,
 };
+
+/* The lower 16 bits of each: Slurm's codes are smaller, but for SLURM_ERROR. */
+#define STEP_SIGNALED(order, rc) \
+	((uint32_t) (order) << 16 | ((uint32_t) (rc) &0xffff))
 
 /* A path that ends in '/' is completed by the agent as Slurm's slurmd does:
  * slurm_bcast_<job>.<step>_<node>, which exec_task() builds again. */

@@ -1,6 +1,6 @@
 /*
- * fuzz_launch.c - what an agent takes for a launch message, and what it makes
- * of slurmd's answer.
+ * fuzz_launch.c - what an agent takes for a launch message, or for a signal to the
+ * session's step, and what it makes of slurmd's answer.
  *
  *   u16 length, the answer, as it comes in pieces of so many bytes: u8;
  *   then the memory that was transferred
@@ -14,6 +14,7 @@
 #include "world.h"
 
 #include "src/storm_agent/agent_launch.c"
+#include "src/storm_agent/agent_message.c"
 
 static struct agent_io *dead;
 
@@ -35,14 +36,15 @@ void agent_io_close(struct agent_ios *s, struct agent_io *io)
 	dead = io;
 }
 
-/* Read again, in other words. */
-static bool is_one(const uint8_t *p, size_t len)
+/* Read again, in other words: one message of this type, after `head` bytes. */
+static bool is_one(const uint8_t *p, size_t len, size_t head, uint16_t wanted)
 {
 	struct storm_in i = { p, p + len, false };
 	uint16_t version, type;
 	uint32_t left;
 
-	storm_get16(&i); /* reserved */
+	for (size_t k = 0; k < head; k++)
+		storm_get8(&i);
 	left = storm_get32(&i);
 	if (i.bad || left != (size_t) (i.end - i.p))
 		return false;
@@ -50,8 +52,36 @@ static bool is_one(const uint8_t *p, size_t len)
 	storm_get16(&i); /* flags */
 	type = storm_get16(&i);
 	storm_get32(&i); /* length of the body */
-	return !storm_get16(&i) && !i.bad && type == REQUEST_LAUNCH_TASKS &&
+	return !storm_get16(&i) && !i.bad && type == wanted &&
 	       version == SLURM_PROTOCOL_VERSION;
+}
+
+/* A message that signals a step does so for that of the session alone. */
+static bool is_signal(const struct agent_session *s, const uint8_t *p,
+		      size_t len)
+{
+	struct storm_in i;
+
+	if (!is_one(p, len, STEP_SIGNAL_HEAD, REQUEST_SIGNAL_TASKS))
+		return false;
+	/* the length of the body, then its end */
+	i = (struct storm_in) { p + 14, p + len, false };
+	switch (storm_get32(&i)) {
+	case 16:
+		if (len < STEP_SIGNAL_HEAD + 4 + 10 + 16)
+			return false;
+		break;
+	case 24:
+		if (len < STEP_SIGNAL_HEAD + 4 + 10 + 24)
+			return false;
+		break;
+	default:
+		return false;
+	}
+	i.p = i.end - 16;
+	return storm_get32(&i) == s->step.job_id &&
+	       storm_get32(&i) == s->step.step_id &&
+	       storm_get32(&i) == s->step.het && !storm_get16(&i);
 }
 
 /* slurmd has been given it all. */
@@ -79,6 +109,25 @@ static void answer(struct agent *a, struct agent_launch *l, const uint8_t *buf,
 	dead = NULL;
 }
 
+/* Orders are numbered: a second time the same is none. */
+static void signaled(struct agent_session *s, const uint8_t *buf, size_t len,
+		     uint64_t now)
+{
+	struct storm_in i = { buf, buf + len, false };
+	uint32_t order = storm_get32(&i);
+
+	s->order = 0;
+	agent_launch_signal(s, buf, len, now);
+	must(!s->launches == (i.bad || !order));
+	if (!s->launches)
+		return;
+	must(s->order == order && !s->launches->next);
+	must(s->launches->len ==
+	     (is_signal(s, buf, len) ? len - STEP_SIGNAL_HEAD : 0));
+	agent_launch_signal(s, buf, len, now);
+	must(!s->launches->next);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const log_options_t quiet_log = {
@@ -89,7 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct storm_in h = { head, head + sizeof(head), false };
 	static bool begun;
 	struct agent a = { 0 };
-	struct agent_session s = { .a = &a };
+	struct agent_session s = { .a = &a, .step = { .job_id = 7 } };
 	size_t len, n, piece;
 	uint8_t *buf, *said;
 	struct world w;
@@ -106,7 +155,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	s.id = w.session;
 	agent_launch(&s, buf, len, w.now);
 	must(s.launched && s.launches && !s.launches->next);
-	if (is_one(buf, len)) {
+	if (is_one(buf, len, STEP_LAUNCH_HEAD, REQUEST_LAUNCH_TASKS)) {
 		must(s.launches->len == len - STEP_LAUNCH_HEAD);
 		answer(&a, s.launches, said, n, piece);
 	} else {
@@ -116,6 +165,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		must(a.count.launches_failed == 1);
 	}
 	must(!s.launches && a.count.launches == 1);
+	signaled(&s, buf, len, w.now);
 	agent_launch_session_close(&s);
 	free(buf);
 	free(said);

@@ -1165,6 +1165,32 @@ static void locals(void)
 	end("local", "hello");
 }
 
+static void launch_signal(const char *name, int more, uint32_t job,
+			  uint16_t flags)
+{
+	uint8_t *l;
+
+	begin();
+	l = length(); /* no answer */
+	length_is(l);
+	storm_put8(&o, 1);
+	storm_put32(&o, 1); /* the order */
+	storm_put32(&o, (uint32_t) (12 + 8 + more + 16));
+	storm_put16(&o, SLURM_PROTOCOL_VERSION);
+	storm_put16(&o, 0);
+	storm_put16(&o, REQUEST_SIGNAL_TASKS);
+	storm_put32(&o, (uint32_t) (more + 16));
+	storm_put16(&o, 0);
+	storm_put64(&o, 0); /* a credential */
+	for (int i = 0; i < more; i++)
+		storm_put8(&o, 0);
+	storm_put32(&o, job);
+	storm_put64(&o, 0);
+	storm_put16(&o, flags);
+	storm_put16(&o, 10);
+	end("launch", name);
+}
+
 static void launch(void)
 {
 	uint8_t *l;
@@ -1190,6 +1216,10 @@ static void launch(void)
 	storm_put16(&o, 0);
 	storm_put(&o, "the rest is slurmd's", 20);
 	end("launch", "one");
+	launch_signal("signal", 0, 7, 0);
+	launch_signal("signal_long", 8, 7, 0);
+	launch_signal("signal_other", 0, 8, 0);
+	launch_signal("signal_all", 0, 7, 1);
 }
 
 /* In the place of MUNGE: what a credential would be made of becomes its part of

@@ -310,6 +310,30 @@ static int do_await(char **a)
 	return 1;
 }
 
+/* A line for each signal that arrives, with who sent it: from when the first file is
+ * made until there is the second one. */
+static int do_tally(char **a)
+{
+	const struct timespec tick = { .tv_nsec = 5000000 };
+	int sig = atoi(a[0]), over = 0;
+	siginfo_t from;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	do_touch(a + 1);
+	do {
+		over = !access(by_rank(a[2]), F_OK);
+		while (sigtimedwait(&set, &from, &tick) > 0) {
+			printf("%d: signal %d from uid %d\n", rank, sig,
+			       (int) from.si_uid);
+			fflush(NULL);
+		}
+	} while (!over);
+	return 3;
+}
+
 static int do_mode(char **a)
 {
 	struct stat st;
@@ -424,8 +448,9 @@ static const struct {
 	{ "prio", 0, do_prio },		{ "say", 1, do_say },
 	{ "sigs", 0, do_sigs },		{ "sleep", 1, do_sleep },
 	{ "spin", 1, do_spin },		{ "sum", 0, do_sum },
-	{ "touch", 1, do_touch },	{ "tty", 0, do_tty },
-	{ "umask", 0, do_umask },	{ "wait", 1, do_wait },
+	{ "tally", 3, do_tally },	{ "touch", 1, do_touch },
+	{ "tty", 0, do_tty },		{ "umask", 0, do_umask },
+	{ "wait", 1, do_wait },
 };
 
 int main(int argc, char **argv)

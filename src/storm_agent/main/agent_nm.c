@@ -92,6 +92,8 @@ static void agent_nm_event(void *host, void *ctx, uint64_t session,
 		agent_gang_event(s, remote_event, buf, len);
 	else if (remote_event == STEP_EVENT_LAUNCH)
 		agent_launch(s, buf, len, storm_now());
+	else if (remote_event == STEP_EVENT_SIGNAL)
+		agent_launch_signal(s, buf, len, storm_now());
 	else
 		debug("session %016" PRIx64 ": unknown event %u", session,
 		      remote_event);

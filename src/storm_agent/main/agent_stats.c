@@ -37,7 +37,7 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 		 "{\"node\": \"%s\", \"version\": \"%s\", \"pid\": %d, "
 		 "\"slurmd_attached\": %s, \"no_gang\": %s,\n"
 		 " \"agent\": {" F ", " F ", " F ", " F ", " F ", " F ", " F
-		 ", " F ", " F "},\n"
+		 ", " F ", " F ", " F "},\n"
 		 " \"gang\": {" F ", " F ", " F ", " F ", " F ", " F ", " F
 		 ", " F ", " F ", " F ", " F ", " F "},\n"
 		 " \"nm\": {" F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
@@ -47,11 +47,11 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 		 a->node, AGENT_BUILD, getpid(),
 		 a->slurmd.lifelines ? "true" : "false", lacks, C(files),
 		 C(files_failed), C(bytes), C(launches), C(launches_failed),
-		 C(steps), C(reports), C(opens_bad), C(pauses), C(gang_steps),
-		 C(gang_maps), C(gang_strobes), C(gang_missed), C(gang_slots),
-		 C(gang_stops), C(gang_opened), C(gang_awake), C(gang_fast),
-		 C(gang_fills), C(gang_agreed), C(gang_planned), N(sessions),
-		 N(sessions_total), N(rx_datagrams), N(rx_bytes),
+		 C(signals), C(steps), C(reports), C(opens_bad), C(pauses),
+		 C(gang_steps), C(gang_maps), C(gang_strobes), C(gang_missed),
+		 C(gang_slots), C(gang_stops), C(gang_opened), C(gang_awake),
+		 C(gang_fast), C(gang_fills), C(gang_agreed), C(gang_planned),
+		 N(sessions), N(sessions_total), N(rx_datagrams), N(rx_bytes),
 		 N(tx_datagrams), N(tx_bytes), N(data_new), N(data_dup),
 		 N(data_moved), N(data_dropped), N(repaired), N(nacks_sent),
 		 N(nacks_served), N(relayed), N(strobes), N(bad_seal),

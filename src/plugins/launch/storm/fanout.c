@@ -38,6 +38,7 @@
 #include "replay.h"
 #include "report.h"
 #include "src/storm_common/step_protocol.h"
+#include "step_signal.h"
 
 #define POLL_NS 100000000 /* how often to check for an abort */
 
@@ -115,17 +116,6 @@ static list_t *fanout_refuse_all(const char *nodelist)
 	return list;
 }
 
-/* The agent got no answer from its slurmd, or did not ask it: it refuses a
- * message that it does not know, and slurmd may know it. */
-static bool fanout_no_answer(uint32_t rc)
-{
-	return rc == SLURM_UNEXPECTED_MSG_ERROR ||
-	       rc == SLURM_COMMUNICATIONS_CONNECTION_ERROR ||
-	       rc == SLURM_COMMUNICATIONS_SEND_ERROR ||
-	       rc == SLURM_COMMUNICATIONS_RECEIVE_ERROR ||
-	       rc == SLURM_COMMUNICATIONS_SHUTDOWN_ERROR;
-}
-
 /* Wait until all nodes have answered or are lost.  False: deadline passed, or
  * the user cancelled. */
 static bool fanout_wait_answers(struct storm_session *s, uint64_t deadline)
@@ -178,7 +168,7 @@ static list_t *fanout_collect(struct storm_session *s, slurm_msg_t *msg,
 	slurm_mutex_lock(&s->lock);
 	for (n = 0; n < s->domain->count; n++) {
 		if (s->answer[n] == ANSWER_CAME &&
-		    !fanout_no_answer(s->answer_rc[n]))
+		    !step_told_nothing(s->answer_rc[n]))
 			storm_answer(list, s->domain->names[n],
 				     s->answer_rc[n]);
 		else
@@ -243,7 +233,7 @@ static char *fanout_send(struct storm_session *s, const char *nodelist,
 	}
 	storm_domain_self(s->domain->d, &self);
 	msg = l->msg;
-	if (!(*buf = fanout_pack(&msg, &self, len)))
+	if (!(*buf = fanout_pack(&msg, &self, STEP_LAUNCH_HEAD, len)))
 		return xstrdup("cannot pack the launch message");
 	storm_session_expect(s, s->domain->count);
 	if (!s->reports && task_reports_start(s))
@@ -407,6 +397,8 @@ static list_t *fanout_by_storm(struct storm_session *s, const char *nodelist,
 			fanout_odd_begin(&odd, s, nodelist, l, timeout);
 		if (s->domain && !unknown)
 			fanout_wait_answers(s, deadline);
+		if (s->domain)
+			step_told_open(s);
 		list = s->domain ? fanout_collect(s, &l->msg, timeout) :
 				   list_create(destroy_data_info);
 		fanout_odd_end(&odd, list);
@@ -422,7 +414,8 @@ list_t *storm_send_recv_msgs(const char *nodelist, slurm_msg_t *msg,
 	const char *why;
 	list_t *list;
 
-	/* Slurm's launcher also sends signals through this function. */
+	if (msg->msg_type == REQUEST_SIGNAL_TASKS)
+		return step_signals_send(nodelist, msg, timeout);
 	if (msg->msg_type != REQUEST_LAUNCH_TASKS)
 		return slurm_send_recv_msgs(nodelist, msg, timeout);
 	launch_tasks_request_msg_t *req = msg->data;

@@ -12,7 +12,7 @@
 
 /* Send a message to nodes, with the parameters and the result of
  * slurm_send_recv_msgs(); the caller frees the list.  STORM sends the launch
- * message, Slurm every other one.  timeout: ms for the nodes' answers.  Any
+ * message and signals for the step's tasks, Slurm every other one.  timeout: ms for the nodes' answers.  Any
  * thread of srun. */
 list_t *storm_send_recv_msgs(const char *nodelist, slurm_msg_t *msg,
 			     int timeout);

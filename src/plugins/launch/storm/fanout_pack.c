@@ -1,5 +1,5 @@
 /*
- * fanout_pack.c - the launch message as the bytes that a slurmd reads.
+ * fanout_pack.c - a message as the bytes that a slurmd reads.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -20,7 +20,6 @@
 
 #include "fanout_pack.h"
 #include "src/slurm/message.h"
-#include "src/storm_common/step_protocol.h"
 
 struct sink {
 	int fd;
@@ -48,9 +47,9 @@ static void *fanout_drain(void *arg)
 }
 
 uint8_t *fanout_pack(slurm_msg_t *msg, const struct storm_addr *self,
-		     size_t *len)
+		     size_t head, size_t *len)
 {
-	struct sink k = { .room = 65536, .len = STEP_LAUNCH_HEAD };
+	struct sink k = { .room = 65536, .len = head };
 	slurm_addr_t orig = { 0 };
 	pthread_t thread;
 	int fd[2], rc;
@@ -86,7 +85,7 @@ uint8_t *fanout_pack(slurm_msg_t *msg, const struct storm_addr *self,
 	pthread_join(thread, NULL);
 	close(fd[1]);
 	if (rc < 0) {
-		error("storm: cannot pack the launch message: %m");
+		error("storm: cannot pack a message: %m");
 		xfree(k.buf);
 		return NULL;
 	}

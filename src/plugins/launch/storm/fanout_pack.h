@@ -1,5 +1,5 @@
 /*
- * fanout_pack.h - the launch message as the bytes that a slurmd reads.
+ * fanout_pack.h - a message as the bytes that a slurmd reads.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -14,12 +14,12 @@
 #include "src/libstorm/storm.h"
 
 /*
- * The bytes that slurm_send_node_msg() writes to a slurmd, after
- * STEP_LAUNCH_HEAD zero bytes (xfree); *len of them.  self: the address that
+ * The bytes that slurm_send_node_msg() writes to a slurmd, after `head` zero
+ * bytes (xfree); *len of all.  self: the address that
  * replies go to, which is set in msg; without it slurmd answers the agent on its
  * host.  NULL: the reason was logged.  Any thread.
  */
 uint8_t *fanout_pack(slurm_msg_t *msg, const struct storm_addr *self,
-		     size_t *len);
+		     size_t head, size_t *len);
 
 #endif

@@ -30,6 +30,8 @@ int srun_calls_wait_start(slurm_step_ctx_t *ctx) __asm__(
 	"__wrap_slurm_step_launch_wait_start");
 void srun_calls_wait_finish(slurm_step_ctx_t *ctx) __asm__(
 	"__wrap_slurm_step_launch_wait_finish");
+void srun_calls_fwd_signal(slurm_step_ctx_t *ctx, int signo) __asm__(
+	"__wrap_slurm_step_launch_fwd_signal");
 int srun_sets_multi_name(int ntasks, const char *conf) __asm__(
 	"__wrap_mpir_set_multi_name");
 int stock_sets_multi_name(int ntasks, const char *conf) __asm__(
@@ -42,6 +44,8 @@ int stock_wait_start(slurm_step_ctx_t *ctx) __asm__(
 	"__real_slurm_step_launch_wait_start");
 void stock_wait_finish(slurm_step_ctx_t *ctx) __asm__(
 	"__real_slurm_step_launch_wait_finish");
+void stock_signals(slurm_step_ctx_t *ctx,
+		   int signo) __asm__("__real_slurm_step_launch_fwd_signal");
 
 void storm_srun_serve(bool storm)
 {
@@ -147,6 +151,16 @@ void srun_calls_wait_finish(slurm_step_ctx_t *ctx)
 		storm->wait_finish(ctx);
 	else
 		stock_wait_finish(ctx);
+}
+
+void srun_calls_fwd_signal(slurm_step_ctx_t *ctx, int signo)
+{
+	const struct launch_module *storm = launch_module_used();
+
+	if (storm)
+		storm->fwd_signal(ctx, signo);
+	else
+		stock_signals(ctx, signo);
 }
 
 /* It names the programs for a debugger.  A file that --bcast has sent may be on the

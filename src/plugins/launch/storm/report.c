@@ -289,6 +289,8 @@ static void task_reports_on_report(void *arg, const struct storm_report *r)
 
 	if (r->kind == STEP_REPORT_DELIVERED)
 		storm_session_delivered(s, r);
+	else if (r->kind == STEP_REPORT_SIGNALED)
+		step_told_reported(s, r);
 	else if (r->kind == STEP_REPORT_SLOT)
 		storm_session_slot(s, r->code);
 	else

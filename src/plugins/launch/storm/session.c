@@ -30,6 +30,7 @@
 #define ABORT_WAIT 1000000000 /* ns, far more than a launch takes */
 
 static pthread_mutex_t sessions_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t sessions_released = PTHREAD_COND_INITIALIZER;
 static list_t *sessions;
 
 const struct storm_conf *storm_session_conf(const char **why)
@@ -59,6 +60,7 @@ struct storm_session *storm_session_create(const slurm_step_id_t *step_id)
 
 	s->step_id = *step_id;
 	slurm_mutex_init(&s->lock);
+	slurm_mutex_init(&s->signals.one);
 	slurm_cond_init(&s->cond, NULL);
 	storm_record_init(&s->rec, "srun");
 	s->rec.job_id = step_id->job_id;
@@ -99,6 +101,28 @@ struct storm_session *storm_session_find(const slurm_step_id_t *step_id)
 				    (void *) step_id);
 	slurm_mutex_unlock(&sessions_lock);
 	return s;
+}
+
+struct storm_session *storm_session_hold(const slurm_step_id_t *step_id)
+{
+	struct storm_session *s = NULL;
+
+	slurm_mutex_lock(&sessions_lock);
+	if (sessions)
+		s = list_find_first(sessions, session_has_step,
+				    (void *) step_id);
+	if (s)
+		s->holders++;
+	slurm_mutex_unlock(&sessions_lock);
+	return s;
+}
+
+void storm_session_release(struct storm_session *s)
+{
+	slurm_mutex_lock(&sessions_lock);
+	s->holders--;
+	slurm_cond_broadcast(&sessions_released);
+	slurm_mutex_unlock(&sessions_lock);
 }
 
 static int session_raise_abort(void *x, void *arg)
@@ -180,6 +204,10 @@ void storm_session_close(struct storm_session *s)
 
 	known_check_end();
 	storm_session_drop_domain(s);
+	slurm_mutex_lock(&sessions_lock);
+	while (s->holders)
+		slurm_cond_wait(&sessions_released, &sessions_lock);
+	slurm_mutex_unlock(&sessions_lock);
 	storm_record_clear(&s->rec);
 	step_addrs_clear(&s->addrs);
 	step_odd_clear(&s->odd);
@@ -192,6 +220,7 @@ void storm_session_close(struct storm_session *s)
 	FREE_NULL_BITMAP(s->begun);
 	FREE_NULL_BITMAP(s->exited);
 	slurm_mutex_destroy(&s->lock);
+	slurm_mutex_destroy(&s->signals.one);
 	slurm_cond_destroy(&s->cond);
 	xfree(s);
 }
@@ -202,6 +231,7 @@ void storm_session_drop_domain(struct storm_session *s)
 
 	if (!sd)
 		return;
+	step_told_close(s);
 	storm_record_domain(&s->rec, sd->d);
 	step_domain_destroy(sd);
 	s->domain = NULL;
@@ -264,6 +294,7 @@ void storm_session_fault(struct storm_session *s, const struct storm_fault *f)
 		else
 			running = s->answer[f->node] == ANSWER_CAME;
 	}
+	step_told_lost(s, f->node);
 	slurm_cond_broadcast(&s->cond);
 	slurm_mutex_unlock(&s->lock);
 	/* fanout.c logs the nodes that have not answered. */

@@ -12,13 +12,14 @@
 #include "src/common/slurm_protocol_defs.h"
 
 #include "step_domain.h"
+#include "step_told.h"
 #include "timeline.h"
 
 struct task_reports;
 
 /*
  * Lives from the step's creation to the end of
- * slurm_step_launch_wait_finish().  Only the step's own thread of srun creates
+ * slurm_step_launch_wait_finish(), which waits for those that hold it.  Only the step's own thread of srun creates
  * and closes it.  The lock protects what the domain's thread and srun's message
  * thread use.
  */
@@ -51,6 +52,9 @@ struct storm_session {
 	uint32_t nanswers; /* size of both */
 	uint32_t pending;  /* nodes with neither answer nor fault */
 
+	uint32_t holders; /* see storm_session_hold(); lock: all sessions' */
+	struct step_signals signals;
+
 	uint32_t tasks;
 	uint32_t *task_node; /* node of the step's layout, by task */
 	bitstr_t *begun;     /* tasks whose start was reported as good */
@@ -71,6 +75,11 @@ const struct storm_conf *storm_session_conf(const char **why);
 struct storm_session *storm_session_create(const slurm_step_id_t *step_id);
 struct storm_session *storm_session_find(const slurm_step_id_t *step_id);
 void storm_session_close(struct storm_session *s);
+
+/* As find, for a thread that is not the step's own: the session stays until it
+ * is released. */
+struct storm_session *storm_session_hold(const slurm_step_id_t *step_id);
+void storm_session_release(struct storm_session *s);
 
 /* The user cancels: set abort in all sessions.  Any thread. */
 void storm_session_abort_all(void);
