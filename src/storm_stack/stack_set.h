@@ -14,6 +14,8 @@
 
 #include "src/libstorm/storm.h"
 
+/* A process whose variables say no rank. */
+#define STACK_NO_RANK (UINT32_MAX - 1)
 #define STACK_WORD 63	   /* bytes of a label or a program's name */
 #define STACK_TEXT 4095	   /* bytes of a stack */
 #define STACK_ALL 0x100000 /* bytes of all stacks that a set keeps */

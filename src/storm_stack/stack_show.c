@@ -48,8 +48,14 @@ static void stack_show_line(FILE *f, const struct stack_set *s,
 {
 	if (label)
 		fprintf(f, "step %s ", one->label);
-	fputs(storm_idset_size(&one->ranks) > 1 ? "ranks " : "rank ", f);
-	stack_show_ranks(f, &one->ranks);
+	if (storm_idset_has(&one->ranks, STACK_NO_RANK))
+		fprintf(f, "%llu of no known rank",
+			(unsigned long long) one->count);
+	else {
+		fputs(storm_idset_size(&one->ranks) > 1 ? "ranks " : "rank ",
+		      f);
+		stack_show_ranks(f, &one->ranks);
+	}
 	if (one->kind == STACK_THREAD)
 		fprintf(f, ", %llu thread%s", (unsigned long long) one->count,
 			one->count > 1 ? "s" : "");

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/libstorm/base/clock.h"
@@ -28,8 +29,10 @@
 struct collect {
 	const struct unwind_job *job;
 	struct stack_set *to;
-	uint32_t next;	/* process, whose P has not come yet */
-	uint64_t since; /* the last P came */
+	uint32_t next;	 /* process, whose P has not come yet */
+	uint64_t since;	 /* the last P came */
+	uint64_t cpu;	 /* that the child had used then, ns */
+	clockid_t clock; /* of the child's CPU time */
 	char line[STACK_LINE];
 	size_t len;
 	bool full; /* no memory */
@@ -111,6 +114,35 @@ static void collect_fault(struct collect *c, uint32_t nth, const char *why)
 	collect_add(c, &rec);
 }
 
+static uint64_t collect_cpu(const struct collect *c)
+{
+	struct timespec t;
+
+	if (clock_gettime(c->clock, &t))
+		return UINT64_MAX;
+	return (uint64_t) t.tv_sec * STORM_SEC + (uint64_t) t.tv_nsec;
+}
+
+/* On a busy node it may be the scheduler that takes the time, and not the process: the
+ * child could run, and has not had half of the time. */
+static bool collect_is_starved(const struct collect *c, pid_t child)
+{
+	uint64_t cpu = collect_cpu(c);
+	char path[32], text[512], *state;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int) child);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	state = strrchr(text, ')');
+	return state && !strncmp(state, ") R", 3) && cpu >= c->cpu &&
+	       cpu - c->cpu < ONE_LIMIT / 2;
+}
+
 /* One line.  False: the child says what none says. */
 static bool collect_line(struct collect *c, const char *line)
 {
@@ -122,6 +154,7 @@ static bool collect_line(struct collect *c, const char *line)
 			return false;
 		c->next++;
 		c->since = storm_now();
+		c->cpu = collect_cpu(c);
 		return true;
 	case LINE_STACK:
 		collect_add(c, &said.rec);
@@ -162,14 +195,19 @@ static const char *collect_listen(struct collect *c, int fd, pid_t child,
 	int status;
 
 	c->since = storm_now();
+	c->cpu = 0;
+	if (clock_getcpuclockid(child, &c->clock))
+		c->clock = -1;
 	while (said && !late) {
-		uint64_t end = storm_min(c->since + ONE_LIMIT, until);
 		uint64_t now = storm_now();
+		uint64_t end = storm_min(c->since + ONE_LIMIT, until);
 		struct pollfd p = { .fd = fd, .events = POLLIN };
 
-		late = now >= end ||
-		       !poll(&p, 1, (int) ((end - now) / STORM_MS) + 1);
-		if (!late)
+		if (now >= end && now < until && collect_is_starved(c, child))
+			end = storm_min(now + ONE_LIMIT / 10, until);
+		late = now >= end;
+		if (!late &&
+		    poll(&p, 1, (int) ((end - now) / STORM_MS) + 1) > 0)
 			said = collect_read(c, fd);
 	}
 	kill(child, SIGKILL);

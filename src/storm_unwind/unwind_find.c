@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,8 +94,33 @@ static bool unwind_is_ours(const char *program)
 	       !strcmp(program, "storm_unwind");
 }
 
-/* Is this process of a task?  One whose variables cannot be read, as it is not dumpable,
- * is one without a rank if the control group says that it is the job's. */
+/* One whose variables cannot be read, as it is not dumpable, is one without a rank if the
+ * control group says of which step it is. */
+static bool unwind_hidden(const struct unwind_job *j, const char *name,
+			  struct unwind_process *p, char *text)
+{
+	char step[64];
+	const char *at;
+	size_t len;
+
+	if (unwind_read(name, "cgroup", text, ENVIRONMENT) <= 0)
+		return false;
+	snprintf(step, sizeof(step), "/job_%.20s/step_", j->job);
+	at = strstr(text, step);
+	if (!at)
+		return false;
+	at += strlen(step);
+	len = strcspn(at, "/\n");
+	if (len >= sizeof(step) ||
+	    (j->step && (strncmp(at, j->step, len) != 0 || j->step[len])))
+		return false;
+	text[(at - text) + (ptrdiff_t) len] = '\0';
+	stack_clean(p->label, sizeof(p->label), at);
+	p->rank = STACK_NO_RANK;
+	return true;
+}
+
+/* Is this process of a task? */
 static bool unwind_judge(const struct unwind_job *j, const char *name,
 			 struct unwind_process *p, char *env)
 {
@@ -113,8 +139,8 @@ static bool unwind_judge(const struct unwind_job *j, const char *name,
 	if (unwind_is_ours(p->program))
 		return false;
 	len = unwind_read(name, "environ", env, ENVIRONMENT);
-	if (len <= 0)
-		return false;
+	if (len < 0)
+		return unwind_hidden(j, name, p, env);
 	if (!unwind_is(unwind_variable(env, (size_t) len, "SLURM_JOB_ID"),
 		       j->job) ||
 	    !unwind_label(p, env, (size_t) len, j->step))
@@ -124,14 +150,23 @@ static bool unwind_judge(const struct unwind_job *j, const char *name,
 	return true;
 }
 
-/* The kernel's word: its directory is the user's, unless it is not dumpable. */
+/* The kernel's word: its directory is the user's.  One that is not dumpable has only its
+ * real user in a file. */
 static bool unwind_is_of_user(const char *name)
 {
-	char path[32];
+	char path[32], text[2048];
+	const char *at;
 	struct stat st;
 
 	snprintf(path, sizeof(path), "/proc/%.20s", name);
-	return !stat(path, &st) && st.st_uid == getuid();
+	if (stat(path, &st))
+		return false;
+	if (st.st_uid == getuid())
+		return true;
+	if (unwind_read(name, "status", text, sizeof(text)) <= 0)
+		return false;
+	at = strstr(text, "\nUid:\t");
+	return at && strtoul(at + strlen("\nUid:\t"), NULL, 10) == getuid();
 }
 
 static bool unwind_add(struct unwind_job *j, const struct unwind_process *p)

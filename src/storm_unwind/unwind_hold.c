@@ -65,7 +65,8 @@ static void unwind_refused(struct unwind_process *p, int error)
 	struct stat st;
 	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%d", (int) p->pid);
+	/* files are root's then, though the directory is not */
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int) p->pid);
 	if (error != EPERM && error != EACCES)
 		snprintf(p->why, sizeof(p->why), "%s",
 			 error == ESRCH ? "it has ended" : strerror(error));

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """storm stack: where the tasks of a job are, with equal stacks in one line."""
+import contextlib
 import json
 import os
 import pathlib
 import re
+import signal
+import struct
 import subprocess
 
 import pytest
@@ -21,19 +24,20 @@ SOLVE = "pause < wait_here < solve < solve < main"
 ODD = "pause < wait_here < odd_one < main"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def stand(run_lab):
+def build(lab):
     """The program stands in known functions."""
-    subprocess.run(["cc", "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
-                    HERE.parent / "programs/stand.c", "-o", run_lab.bin / "stand"],
-                   check=True)
+    if not (lab.bin / "stand").exists():
+        subprocess.run(["cc", "-O1", "-fno-optimize-sibling-calls", "-pthread",
+                        HERE.parent / "programs/stand.c", "-o", lab.bin / "stand"],
+                       check=True)
 
 
-def stands(lab, *words, nodes=4, tasks=8):
+def stands(lab, *ranks, words=None, nodes=4, tasks=8):
     """A job whose tasks stand in their functions. Returns (job, what runs)."""
+    build(lab)
     before = set(lab.root("squeue -h -o %i").split())
     one = lab.start(["srun", "-N", str(nodes), "-n", str(tasks), "--launch=slurm",
-                     "{bin}/stand", *words])
+                     *(words or ["{bin}/stand", *ranks])])
     until(lambda: len(list(one.dir.glob("up.*"))) == tasks,
           lambda: f"the tasks to stand: {one.err()}")
     job, = set(lab.root("squeue -h -o %i").split()) - before
@@ -78,3 +82,119 @@ def states(lab):
             found.append(pathlib.Path(f"/proc/{pid}/stat").read_text()
                          .rsplit(")", 1)[1].split()[0])
     return found
+
+
+def slow_to_read(program, to):
+    """The same program with so many symbols that a look at them takes long: they are
+    zeroes behind its end, which take no space."""
+    data = bytearray(pathlib.Path(program).read_bytes())
+    shoff, = struct.unpack_from("<Q", data, 40)
+    size, count = struct.unpack_from("<HH", data, 58)
+    for at in range(shoff, shoff + size * count, size):
+        kind, = struct.unpack_from("<I", data, at + 4)
+        if kind in (SHT_SYMTAB, SHT_DYNSYM):
+            struct.pack_into("<QQ", data, at + 24, 1 << 20, SYMBOLS * 24)
+    pathlib.Path(to).write_bytes(data)
+    os.truncate(to, (1 << 20) + SYMBOLS * 24)
+    os.chmod(to, 0o755)
+
+
+SHT_SYMTAB, SHT_DYNSYM = 2, 11
+SYMBOLS = 25_000_000
+
+
+@pytest.mark.lab_with(conf={"ProctrackType": "proctrack/cgroup"})
+def test_what_cannot_be_seen(fresh):
+    """Each is named, and the others are shown: a process that hides, a set-uid program,
+    one whose file takes long, and one that another tracer has. What is of no task, or of
+    another user's, is not looked at."""
+    build(fresh)
+    os.link(fresh.bin / "stand", fresh.bin / "traced")
+    slow_to_read(fresh.bin / "stand", fresh.bin / "slow")
+    (fresh.bin / "setuid").write_bytes((fresh.bin / "stand").read_bytes())
+    os.chown(fresh.bin / "setuid", 0, 0)
+    os.chmod(fresh.bin / "setuid", 0o4755)
+    job, one = stands(fresh, words=[
+        "sh", "-c", "set -- stand 'stand --hide' setuid slow traced stand stand stand; "
+        "shift $SLURM_PROCID; exec {bin}/$1"])
+    # of no task, though its variables say so
+    beside = fresh.lab.popen(["/home/user/bin/stand"], host="n1", user="user",
+                             cwd="/tmp", env={"SLURM_JOB_ID": job, "SLURM_STEP_ID": "0",
+                                              "SLURM_PROCID": "99"})
+    with tracer(fresh, "traced"):
+        lines, _ = stack(fresh, job)
+    beside.kill()
+    beside.wait()
+    text = "\n".join(lines)
+    assert re.search(rf"^ranks 0,5-7 \(stand\): .*{SOLVE}", text, re.M), text
+    assert re.search(r"^1 of no known rank \(stand\): no stack: it is not dumpable", text,
+                     re.M), text
+    assert re.search(r"^1 of no known rank \(setuid\): no stack: it is not dumpable", text,
+                     re.M), text
+    assert re.search(r"^rank 3 \(slow\): no stack: its stack takes longer than 0.5 s",
+                     text, re.M), text
+    assert re.search(r"^rank 4 \(traced\): no stack: it has a tracer already", text,
+                     re.M), text
+    assert "99" not in text, text
+    assert len(lines) == 6, text
+    assert one.running()
+    another_user(fresh, job)
+
+
+def another_user(lab, job):
+    """It is refused, and what it starts itself finds nothing."""
+    _, said = stack(lab, job, code=1, user="other")
+    assert said == f"storm: job {job} is user's, and only this user sees its stacks\n"
+    done = lab.run([f"{stage_dir()}/libexec/slurm-storm/storm_unwind", job], user="other",
+                   host="n1", cwd="/")
+    assert re.fullmatch(r"storm_stack 0 \.N\t\?\t0\t\d+\n", done.out), str(done)
+
+
+@contextlib.contextmanager
+def tracer(lab, program):
+    """Something that traces a process, as a debugger does."""
+    node, = [n for n in lab.names if lab.lab.pids(n, program)]
+    one = lab.start(["sh", "-c", f"exec python3 -c '{TRACE}' $(pgrep -x {program})"],
+                    host=node)
+    until(one.out, lambda: f"the tracer: {one.err()}")
+    yield
+    one.signal(signal.SIGKILL)
+    one.process.wait(60)
+
+
+TRACE = """import ctypes, sys, time
+assert ctypes.CDLL(None).ptrace(0x4206, int(sys.argv[1]), 0, 0) == 0
+print("traced", flush=True)
+time.sleep(1000)"""
+
+
+def test_json_and_dot(lab):
+    """Both are what their readers take; --times looks again."""
+    job, _ = stands(lab, "0", nodes=2, tasks=4)
+    lines, _ = stack(lab, "--json", "--times=2", "--every=0.1", job)
+    assert len(lines) == 2
+    for line in lines:
+        told = json.loads(line)
+        assert (told["job"], told["nodes"], told["answered"], told["processes"]) == \
+            (int(job), 2, 2, 4)
+        assert sorted((s["ranks"], s["tasks"]) for s in told["stacks"]) == \
+            [("0", 1), ("1-3", 3)]
+        assert all("wait_here" in s["frames"] for s in told["stacks"])
+    lines, _ = stack(lab, "--dot", job)
+    assert lines[0] == "digraph stacks {" and lines[-1] == "}"
+    assert any(line.endswith('[label="1-3"];') for line in lines)
+
+
+def test_threads(lab):
+    job, _ = stands(lab, "--thread", nodes=2, tasks=2)
+    lines, _ = stack(lab, job)
+    assert lines[-1] == "and 2 other threads in 1 stacks, see --threads"
+    lines, _ = stack(lab, "--threads", job)
+    assert re.match(r"ranks 0-1, 2 threads: .*pause < helper", lines[-1]), lines
+
+
+@pytest.mark.parametrize("what, why", [
+    ("x", '"x" is no job: it is JOB, JOB.STEP or ARRAY_TASK.STEP'),
+    ("99999", "job 99999: there is no such job")])
+def test_no_job(lab, what, why):
+    assert stack(lab, what, code=1) == ([], f"storm: {why}\n")

@@ -31,6 +31,7 @@
 #include "src/storm_launcher/px_wire.h"
 #include "src/storm_launcher/run_list.h"
 #include "src/storm_launcher/run_wire.h"
+#include "src/storm_stack/stack_line.h"
 #include "world.h"
 
 #define SEED_MAX (1 << 16)
@@ -1835,6 +1836,33 @@ static void each(void)
 	each_log(4, 5, "log");
 }
 
+/* Lines as they are, and in pieces. */
+static void stack(void)
+{
+	struct storm_range ranks[] = { { 0, 3 }, { 5, 5 }, { 7, 900 } };
+	struct stack_one one = { .kind = STACK_MAIN,
+				 .label = "0",
+				 .program = "a.out",
+				 .text = "read < solve < main",
+				 .count = 3,
+				 .ranks = { ranks, 3, 3 } };
+	char line[STACK_LINE], piece[STACK_PIECE + 1];
+	uint32_t from = 0;
+	size_t at = 0, len;
+
+	must(stack_line_put(&line, &one, &from));
+	begin();
+	storm_put8(&o, 0);
+	storm_put(&o, line, strlen(line));
+	storm_put(&o, "\nP\t7\nN\tn1\t4\t1000\n", 18);
+	end("stack", "lines");
+	begin();
+	storm_put8(&o, 1);
+	while ((len = stack_piece_put(&piece, 1, line, &at)))
+		storm_put(&o, piece, len);
+	end("stack", "pieces");
+}
+
 /* The first byte is the number of tasks. */
 static void multi(void)
 {
@@ -1942,6 +1970,7 @@ int main(int argc, char **argv)
 	calls();
 	runs();
 	each();
+	stack();
 	multi();
 	pmi();
 	px();

@@ -1,0 +1,85 @@
+/*
+ * fuzz_stack.c - what storm_unwind and the child that walks tell storm stack: lines, and lines in
+ * pieces of two senders.
+ *
+ *   u8 whether they are pieces; lines
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "fuzz.h"
+#include "src/storm_stack/stack_line.h"
+
+#define SENDERS 2
+
+static struct stack_said said, again; /* large */
+
+/* What was understood is written so that it is understood in the same way. */
+static void stack_read(struct stack_set *s, const char *line)
+{
+	char text[STACK_LINE];
+	enum stack_line what = stack_line_read(line, &said);
+
+	if (what == LINE_NODE) {
+		stack_node_put(&text, &said.node);
+		must(stack_line_read(text, &again) == LINE_NODE);
+		must(!strcmp(again.node.name, said.node.name));
+		must(again.node.stood_us == said.node.stood_us);
+	}
+	if (what != LINE_STACK)
+		return;
+	must(*said.rec.text && said.rec.ranks.count);
+	must(!stack_set_add(s, &said.rec));
+	storm_idset_clear(&said.rec.ranks);
+}
+
+static void stack_judge(const struct stack_set *s)
+{
+	char text[STACK_LINE];
+
+	must(s->bytes <= STACK_ALL + 2 * sizeof(said) + STACK_LINE);
+	for (uint32_t i = 0; i < s->count; i++) {
+		uint64_t ranks = 0, count = 0;
+		uint32_t from = 0;
+
+		while (stack_line_put(&text, s->all[i], &from)) {
+			must(stack_line_read(text, &said) == LINE_STACK);
+			ranks += storm_idset_size(&said.rec.ranks);
+			count += said.rec.count;
+			storm_idset_clear(&said.rec.ranks);
+		}
+		must(ranks == storm_idset_size(&s->all[i]->ranks));
+		/* of many lines each may have counted as many as there are */
+		must(count == s->all[i]->count ||
+		     s->all[i]->count > UINT32_MAX);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct stack_pieces pieces[SENDERS] = { 0 };
+	struct stack_set s = { 0 };
+	char *text, *rest, *line;
+
+	if (!size)
+		return 0;
+	text = strndup((const char *) data + 1, size - 1);
+	must(text);
+	for (rest = text; (line = strsep(&rest, "\n"));) {
+		const char *body, *whole = line;
+		uint32_t nth;
+
+		if (*data & 1)
+			whole = stack_piece_read(line, SENDERS, &nth, &body) ?
+					stack_piece_add(&pieces[nth], body) :
+					NULL;
+		if (whole)
+			stack_read(&s, whole);
+	}
+	stack_set_sort(&s);
+	stack_judge(&s);
+	stack_set_clear(&s);
+	for (int k = 0; k < SENDERS; k++)
+		stack_pieces_clear(&pieces[k]);
+	free(text);
+	return 0;
+}
