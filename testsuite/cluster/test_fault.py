@@ -215,7 +215,8 @@ def test_pause(lab):
     too, and the kernel still accepts connections."""
     count = lab.popen("while :; do echo >>/home/ticks; sleep 0.01; done", host="n3",
                       cwd="/")
-    held = lab.popen("sleep 1000 & kill -STOP $!; wait", host="n3", cwd="/")
+    held = lab.popen("sleep 1000 & until [ $(cat /proc/$!/comm) = sleep ]; do :; done; "
+                     "kill -STOP $!; wait", host="n3", cwd="/")
     ticks = pathlib.Path(lab.dir, "home/ticks")
     until(lambda: ticks.exists() and stopped_sleeps(lab), "both to run")
     stands, = stopped_sleeps(lab)
