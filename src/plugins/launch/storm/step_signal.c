@@ -29,6 +29,7 @@
 #include "src/common/read_config.h"
 #include "src/common/slurm_protocol_api.h"
 #include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
 
 #include "bcast.h"
 #include "fanout_pack.h"
