@@ -91,7 +91,7 @@ class Steps:
         said, end = b"", time.monotonic() + PATIENCE
         while said.count(b"\n") < self.nodes:
             if time.monotonic() > end or process.poll() is not None:
-                raise NotRun(f"{said.count(b'n')} of {self.nodes} tasks began")
+                raise NotRun(f"{said.count(b'up')} of {self.nodes} tasks began")
             try:
                 said += os.read(alive, 65536)
             except BlockingIOError:
