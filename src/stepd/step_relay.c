@@ -345,6 +345,7 @@ static bool step_relay_ask_agent(const stepd_step_rec_t *job)
 	local_put32(&frame, job->step_id.step_het_comp);
 	local_put32(&frame, job->uid);
 	local_put32(&frame, job->node_tasks);
+	local_put32(&frame, job->nodeid);
 	if (local_send(relay.agent, &frame, -1) ||
 	    local_recv(relay.agent, &frame, &type) != 1 ||
 	    type != LOCAL_STEP_IS)

@@ -61,6 +61,7 @@ struct storm_net;
 struct storm_nm;
 
 struct agent_conn;
+struct agent_stepd;
 struct agent_creds;
 struct agent_gang;
 struct agent_libdir;
@@ -183,6 +184,7 @@ struct agent {
 	struct {
 		struct agent_io io;
 		struct agent_conn *conns;
+		struct agent_stepd *stepds;
 	} local;
 	struct agent_pulse *pulse; /* NULL: signs of life have no thread */
 	struct agent_gang *gang;   /* NULL: no gang scheduling here */

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""A daemon dies or stands for a while: in a transfer, while tasks run, when they end.
+"""A daemon dies, stands for a while or is restarted: in a launch, in a transfer, while
+tasks run, when they end.
 
 What always holds: the tasks run to their end and srun has all of their output, or srun
 ends and names the node; no file that is half written, no session, no step and no process
 of ours is left; and the next broadcast and launch go by STORM.
 """
+import contextlib
+import os
 import re
 import signal
 import time
@@ -12,11 +15,11 @@ import time
 import pytest
 
 from conftest import make, need_cgroup2
-from harness import LONG, sanitized, save_jobs, until
+from harness import LONG, LabError, sanitized, save_jobs, until
 
 pytestmark = pytest.mark.storm_only
 
-KILL, STOP = "kill", "stop"
+KILL, STOP, RESTART = "kill", "stop", "restart"
 STANDS = 10 if LONG else 2      # s
 
 #: where each one runs, and the name of its process
@@ -27,7 +30,11 @@ WHERE = {
     "agent": ("n2", "agent"),
     "keeper": ("n2", "storm_keeper"),
     "nursery": ("n2", "storm_nursery"),
+    "slurmstepd": ("n2", "slurmstepd"),
+    "srun": ("login", "srun"),
 }
+#: ms from srun's start to the fault: before, in and behind its launch
+LAUNCHES = {"launch": 20, "launch-late": 45, "launch-later": 80}
 #: what a site's systemd restarts
 SERVICES = ("slurmctld", "slurmd")
 
@@ -37,7 +44,13 @@ CELLS = [
     ("slurmctld", STOP, "end"), ("strober", KILL, "transfer"),
     ("slurmd", STOP, "run"), ("slurmd", KILL, "transfer"), ("agent", STOP, "run"),
     ("keeper", KILL, "transfer"), ("nursery", KILL, "transfer"),
+    ("slurmstepd", KILL, "run"),
 ]
+#: Nobody restarts a process of one step.
+OF_A_STEP = ("slurmstepd", "srun")
+EVERY_CELL = [(d, f, m) for d in WHERE for f in (KILL, STOP, RESTART)
+              for m in (*LAUNCHES, "transfer", "run", "end")
+              if not (f == RESTART and d in OF_A_STEP)]
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +85,15 @@ def run(c):
     return s
 
 
+def launch(c, moment):
+    s = c.start_srun("-N4 -n8 {do} say end")
+    time.sleep(LAUNCHES[moment] / 1000)     # the moment itself
+    return s
+
+
 def begin(c, moment):
+    if moment in LAUNCHES:
+        return launch(c, moment)
     if moment == "transfer":
         return transfer(c)
     s = run(c)
@@ -84,14 +105,21 @@ def begin(c, moment):
 # -- the faults -----------------------------------------------------------------
 
 def strike(c, daemon, fault):
-    host, name = WHERE[daemon]
-    if fault == KILL:
-        c.lab.kill(host, name)
-        return
-    c.lab.kill(host, name, signal.SIGSTOP)
-    # its length is the fault itself, and nothing is waited for
-    time.sleep(STANDS)
-    c.lab.kill(host, name, signal.SIGCONT)
+    if fault == RESTART and daemon in SERVICES:
+        c.lab.restart(*WHERE[daemon])
+    elif fault == STOP:
+        signals(c, daemon, signal.SIGSTOP)
+        # its length is the fault itself, and nothing is waited for
+        time.sleep(STANDS)
+        signals(c, daemon, signal.SIGCONT)
+    else:
+        signals(c, daemon, signal.SIGKILL if fault == KILL else signal.SIGTERM)
+
+
+def signals(c, daemon, sig):
+    # a process of one step may have ended, or not be there yet
+    with contextlib.suppress(*[LabError] if daemon in OF_A_STEP else []):
+        c.lab.kill(*WHERE[daemon], sig)
 
 
 def heal(c, daemon, fault):
@@ -113,9 +141,14 @@ def judge(daemon, moment, done):
     tasks = 4 if moment == "transfer" else 8
     if ended_well(done, tasks):
         return
-    # Slurm may have sent the file itself, if not
-    assert moment == "transfer" and daemon != "strober", str(done)
-    assert done.code and "n2" in done.err, str(done)
+    if daemon == "srun":
+        assert done.code, str(done)
+    elif daemon == "slurmctld" and moment in LAUNCHES:
+        assert done.code and "error: " in done.err, str(done)
+    else:
+        # Slurm may have sent the file itself, if not
+        assert daemon == "slurmstepd" or moment == "transfer" or moment in LAUNCHES, str(done)
+        assert daemon != "strober" and done.code and "n2" in done.err, str(done)
 
 
 def nothing_left(c):
@@ -139,7 +172,7 @@ def again(c):
     c.remove("/tmp/app")
 
 
-@pytest.mark.parametrize("daemon,fault,moment", CELLS, ids=map("-".join, CELLS))
+@pytest.mark.parametrize("daemon,fault,moment", EVERY_CELL if LONG else CELLS, ids=lambda v: v)
 def test_cell(lab, daemon, fault, moment):
     lab.current = re.sub(r"\W+", "_", f"{daemon}_{fault}_{moment}")
     s = begin(lab, moment)
@@ -153,3 +186,27 @@ def test_cell(lab, daemon, fault, moment):
         lab.clean()
     nothing_left(lab)
     again(lab)
+
+
+def test_slurmstepd_killed(lab):
+    """Slurm notices it nowhere. Its tasks end with all that they have started, srun and
+    slurmctld are told, and another step's tasks on the node go on."""
+    lab.current = "slurmstepd_killed"
+    other = run(lab)
+    before = set(lab.lab.pids("n2", "slurmstepd"))
+    # the task is a shell, whose child would go on without it
+    one = lab.start_srun("-N4 -n4 --overlap sh -c '{do} touch on.%t wait {dir}/never; true'")
+    until(lambda: all((one.dir / f"on.{i}").exists() for i in range(4)), "four tasks")
+    victim, = set(lab.lab.pids("n2", "slurmstepd")) - before
+    tasks = set(lab.lab.pids("n2", "taskdo"))
+    os.kill(victim, signal.SIGKILL)
+    until(lambda: len(lab.lab.pids("n2", "taskdo")) == 2, "the end of its task")
+    until(lambda: "n2: task 1: Killed" in one.err(), lambda: "srun to say so: " + one.err())
+    (one.dir / "never").touch()
+    assert one.finish().code == 137
+    assert len(tasks) == 3 and set(lab.lab.pids("n2", "taskdo")) < tasks
+    until(lambda: lab.root("squeue -hs").count(".") == 1, lambda: lab.root("squeue -hs"))
+    (other.dir / "go").touch()
+    done = other.finish()
+    assert done.code == 0 and done.out == "end\n" * 8, str(done)
+    nothing_left(lab)

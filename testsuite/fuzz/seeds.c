@@ -1133,7 +1133,7 @@ static void locals(void)
 	begin();
 	l = local(0, LOCAL_STEP);
 	local_u32(7);
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 5; i++)
 		local_u32(4);
 	length_is(l);
 	l = local(0, LOCAL_REPORT);

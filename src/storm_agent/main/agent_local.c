@@ -21,6 +21,7 @@
 
 #include "agent_local.h"
 #include "agent_stats.h"
+#include "agent_stepd.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/protocol/nm/nm.h"
@@ -40,6 +41,7 @@ struct agent_conn {
 	struct agent_conn *next;
 	bool lifeline;			/* of a slurmd */
 	struct agent_session *s;	/* a slurmstepd's, or NULL */
+	struct agent_stepd *stepd;	/* it, if it is watched */
 	struct storm_idset told[KINDS]; /* what it has reported, not acked */
 };
 
@@ -54,6 +56,13 @@ static void agent_local_release(struct agent_io *io)
 	xfree(c);
 }
 
+static void agent_local_end_session(struct agent_conn *c)
+{
+	agent_stepd_closed(c->stepd);
+	c->stepd = NULL;
+	c->s = NULL;
+}
+
 static void agent_local_close(struct agent *a, struct agent_conn *c)
 {
 	struct agent_conn **p;
@@ -61,7 +70,7 @@ static void agent_local_close(struct agent *a, struct agent_conn *c)
 	for (p = &a->local.conns; *p != c; p = &(*p)->next)
 		;
 	*p = c->next;
-	c->s = NULL;
+	agent_local_end_session(c);
 	if (c->lifeline && !--a->slurmd.lifelines) {
 		a->slurmd.orphan_until = 0;
 		agent_gang_no_slurmd(a);
@@ -107,16 +116,34 @@ static void agent_local_hello(struct agent *a, struct agent_conn *c)
 		agent_local_close(a, c);
 }
 
+static void agent_local_ready(struct agent *a, struct agent_io *io,
+			      uint32_t events);
+
+/* Read what a slurmstepd that has ended said before; its connection is closed. */
+static void agent_local_drain(struct agent *a, const struct agent_stepd *d)
+{
+	struct agent_conn *c;
+
+	for (c = a->local.conns; c && c->stepd != d; c = c->next)
+		;
+	if (!c)
+		return;
+	agent_local_ready(a, &c->io, EPOLLIN);
+	if (c->io.fd >= 0)
+		agent_local_close(a, c);
+}
+
 static void agent_local_step(struct agent *a, struct agent_conn *c)
 {
 	struct agent_step step;
-	uint32_t tasks;
+	uint32_t tasks, node;
 
 	step.job_id = local_get32(&frame);
 	step.step_id = local_get32(&frame);
 	step.het = local_get32(&frame);
 	step.uid = local_get32(&frame);
 	tasks = local_get32(&frame);
+	node = local_get32(&frame);
 	if (!local_end(&frame)) {
 		agent_local_close(a, c);
 		return;
@@ -124,6 +151,9 @@ static void agent_local_step(struct agent *a, struct agent_conn *c)
 	c->s = agent_session_of_step(a, &step);
 	if (c->s) {
 		a->count.steps++;
+		if (!c->stepd)
+			c->stepd = agent_stepd_watch(c->s, c->io.fd, node,
+						     agent_local_drain);
 		storm_nm_expect(a->nm, c->s->id, STEP_REPORT_STARTED, tasks);
 		storm_nm_expect(a->nm, c->s->id, STEP_REPORT_EXITED, tasks);
 	}
@@ -151,6 +181,7 @@ static void agent_local_report(struct agent *a, struct agent_conn *c)
 	    storm_idset_union(&c->told[kind], &ids) ||
 	    storm_nm_report(a->nm, c->s->id, kind, code, &ids, storm_now()))
 		goto refuse;
+	agent_stepd_told(c->stepd, kind, code, &ids);
 	a->count.reports += n;
 	storm_idset_clear(&ids);
 	return;
@@ -394,7 +425,7 @@ void agent_local_session_close(struct agent_session *s)
 		next = c->next;
 		if (c->s != s)
 			continue;
-		c->s = NULL;
+		agent_local_end_session(c);
 		local_begin(&frame, LOCAL_CLOSED);
 		if (local_send(c->io.fd, &frame, -1))
 			agent_local_close(s->a, c);
@@ -443,6 +474,7 @@ void agent_local_stop(struct agent *a)
 
 	while (a->local.conns)
 		agent_local_close(a, a->local.conns);
+	agent_stepd_stop(a);
 	agent_io_close(&a->ios, &a->local.io);
 	if (!local_path(NULL, a->node, path, sizeof(path)))
 		unlink(path);

@@ -36,8 +36,8 @@ enum local_type {
 	LOCAL_HELLO = 1,
 	LOCAL_HELLO_IS = 2,
 	/* slurmstepd: {u32 job, u32 step, u32 het component, u32 uid, u32
-	 * tasks it starts}: did STORM launch this step?  Answer: {u64 session};
-	 * 0: it did not. */
+	 * tasks it starts, u32 the node's number in the step}: did STORM launch
+	 * this step?  Answer: {u64 session}; 0: it did not. */
 	LOCAL_STEP = 3,
 	LOCAL_STEP_IS = 4,
 	/* slurmstepd, for a session: {u8 kind, u32 code, u32 n, n * u32 id} */
