@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "questions.h"
+#include "src/libstorm/function/questions.h"
 
 struct asker {
 	/* The file that has the asker uses the lock, too, for what it shares

@@ -19,7 +19,7 @@
 #ifndef STORM_DEAF_H
 #define STORM_DEAF_H
 
-#include "questions.h"
+#include "src/libstorm/function/questions.h"
 
 #define DEAF_LOOK STORM_SEC /* between two looks, at least */
 

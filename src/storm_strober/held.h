@@ -11,7 +11,7 @@
 #ifndef STORM_HELD_H
 #define STORM_HELD_H
 
-#include "questions.h"
+#include "src/libstorm/function/questions.h"
 #include "src/storm_common/gang_map.h"
 
 /* Add to *loose the nodes of P whose variable is below `number`, and those of

@@ -9,7 +9,7 @@
 #ifndef STORM_MISSED_H
 #define STORM_MISSED_H
 
-#include "questions.h"
+#include "src/libstorm/function/questions.h"
 
 /*
  * Update count[] of the nodes 0 to nodes - 1 with at most that many questions.

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "mute.h"
-#include "questions.h"
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/function/questions.h"
 
 /* The next look has ended by then, unless this process was stopped. */
 #define AGE_MAX (5 * QUESTIONS_PATIENCE)

@@ -9,7 +9,7 @@
 #ifndef STORM_UNWELL_H
 #define STORM_UNWELL_H
 
-#include "questions.h"
+#include "src/libstorm/function/questions.h"
 #include "src/storm_common/strober_protocol.h"
 
 /*
