@@ -69,6 +69,7 @@ static int sbcast_one(void)
 	odd.conf = &conf;
 	cast.sdc.odd = &odd;
 	cast.sdc.set = conf.set;
+	cast.sdc.health = conf.health.period;
 	cast.sdc.step_id.job_id = NO_VAL;
 	cast.sdc.step_id.step_id =
 		params.selected_step ? params.selected_step->step_id.step_id :

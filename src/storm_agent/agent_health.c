@@ -42,7 +42,16 @@
 #define SOCKET 3
 #define FD_MIN 64 /* see child_spawn() */
 
-/* Say it in all domains. */
+void agent_health_session(const struct agent_session *s)
+{
+	uint64_t value = s->a->health.value;
+
+	if (!s->cluster)
+		value = (uint64_t) health_cause_of(value);
+	storm_nm_own_set(s->a->nm, s->id, HEALTH_VAR, value);
+}
+
+/* Say it in the cluster domain. */
 static void agent_health_set(struct agent *a, enum health_cause cause,
 			     const char *text)
 {
@@ -60,12 +69,8 @@ static void agent_health_set(struct agent *a, enum health_cause cause,
 	snprintf(h->text, sizeof(h->text), "%s", cause ? text : "");
 	for (const struct agent_session *s = a->sessions; s && !same;
 	     s = s->next)
-		agent_health_session(a, s->id);
-}
-
-void agent_health_session(struct agent *a, uint64_t session)
-{
-	storm_nm_own_set(a->nm, session, HEALTH_VAR, a->health.value);
+		if (s->cluster)
+			agent_health_session(s);
 }
 
 static void agent_health_ended(struct agent *a)

@@ -19,8 +19,8 @@ void agent_health_stop(struct agent *a);
 /* When the process must have said something.  Times are ns. */
 uint64_t agent_health_tick(struct agent *a, uint64_t now);
 
-/* A session is open: say it there. */
-void agent_health_session(struct agent *a, uint64_t session);
+/* A session is open: say it there.  A step is told once, what is so as it begins. */
+void agent_health_session(const struct agent_session *s);
 
 /* In the new program: be the process that checks this node.  slurmd_port: 0: the one in
  * slurm.conf. */

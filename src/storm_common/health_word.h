@@ -28,8 +28,9 @@ enum health_cause {
 	HEALTH_CAUSES = 16   /* there is room for so many */
 };
 
-/* A node's own variable, in the cluster domain and in steps': how often its health has
- * changed, times HEALTH_CAUSES, plus the cause.  An agent that checks nothing has 0. */
+/* A node's own variable in the cluster domain: how often its health has changed, times
+ * HEALTH_CAUSES, plus the cause.  In a step's it is the cause as the step begins.  An
+ * agent that checks nothing has 0. */
 #define HEALTH_VAR (STORM_VAR_USER + 2)
 
 static inline enum health_cause health_cause_of(uint64_t value)

@@ -76,6 +76,13 @@ def logged(lab, what, host="n2"):
           lambda: f"{what} in {lab.log(host, 'slurmd')[-2000:]}")
 
 
+def launched(lab):
+    """What a step on all nodes says; it is launched by STORM, whatever they say."""
+    done = lab.run(["srun", "-v", "-N3", "--launch=storm", "true"], cwd="/")
+    assert done.returncode == 0 and "storm: launches" in done.stderr, done
+    return done.stderr
+
+
 @pytest.mark.every_release
 def test_a_full_disk(lab):
     """It is that node alone, and its log says how much is left."""
@@ -84,9 +91,11 @@ def test_a_full_disk(lab):
     logged(lab, r"this node is not well \(space\): /tmp has \d+ MB left, less than "
                 r"HealthSpace \(64 MB\)")
     assert not any("space" in extra(lab, host) for host in ("n1", "n3"))
+    assert "not well: n2: there is little space for files" in launched(lab)
     lab.heal()
     well(lab)
     logged(lab, "this node is well again")
+    assert "not well" not in launched(lab)
 
 
 def test_a_hung_file_system(lab):

@@ -25,6 +25,7 @@
 #define FIXED 5 /* checks but those of disks and the program */
 #define PATIENCE (5 * STORM_SEC)
 #define SLURMD_PATIENCE (15 * STORM_SEC) /* it may be starting many steps */
+#define BEGIN (5 * STORM_SEC)
 /* A node that is not well is looked at so often, at least. */
 #define AGAIN (10 * STORM_SEC)
 
@@ -173,6 +174,8 @@ _Noreturn void health_keep(int sock, const struct storm_health_conf *c,
 	keeper.conf = c;
 	keeper.at = at;
 	health_keeper_list(program);
+	/* slurmd is just being started */
+	alive = health_keeper_wait(storm_min(c->period, BEGIN));
 	while (alive) {
 		keeper.report.busy = !c->busy && health_keeper_busy(spool);
 		if (!keeper.report.busy)

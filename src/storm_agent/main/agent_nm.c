@@ -58,7 +58,7 @@ static void agent_nm_session_open(void *host, uint64_t session,
 	      session, info->uid,
 	      storm_step_name(&step, info->job_id, info->step_id), info->self,
 	      info->count);
-	agent_health_session(a, session);
+	agent_health_session(s);
 	if (s->cluster) {
 		agent_gang_session_open(s);
 		agent_pulse_session(a, s->id);

@@ -306,6 +306,7 @@ void task_reports_conf(struct storm_session *s, struct step_domain_conf *sdc)
 {
 	memset(sdc, 0, sizeof(*sdc));
 	sdc->set = s->conf->set;
+	sdc->health = s->conf->health.period;
 	sdc->step_id = s->step_id;
 	sdc->addrs = &s->addrs;
 	sdc->odd = &s->odd;

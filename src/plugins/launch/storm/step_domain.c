@@ -24,8 +24,7 @@
 #include "src/storm_common/node_addr.h"
 #include "src/storm_common/step_protocol.h"
 #include "step_domain.h"
-
-#define NAMES_MAX 100 /* characters of a list of nodes in a bar */
+#include "step_health.h"
 
 /* The errors that this thread's call into libstorm logs.  The last one is the
  * cause that the caller reports; the others are at -v. */
@@ -144,6 +143,7 @@ struct step_domain *step_domain_create(const char *nodelist,
 	if (*why)
 		goto free_sd;
 	sd->radix = sdc->set.radix;
+	sd->health = sdc->health;
 	if ((sd->odd = sdc->odd))
 		step_odd_remove(sd->odd, sd);
 	dc.nodes = sd->nodes;
@@ -239,6 +239,8 @@ char *step_domain_await(struct step_domain *sd)
 			why = step_domain_no_open(err, NULL);
 	}
 	storm_outcome_clear(&out);
+	if (!why && sd->health)
+		step_health_look(sd);
 	return why;
 }
 
@@ -278,26 +280,6 @@ bool step_domain_covers(const struct step_domain *sd, const char *nodelist)
 		found += hostlist_find(hl, sd->names[i]) >= 0;
 	hostlist_destroy(hl);
 	return same && found == sd->count;
-}
-
-char *step_domain_names(const struct step_domain *sd,
-			const struct storm_idset *nodes)
-{
-	struct hostlist *hl = hostlist_create(NULL);
-	char *text;
-
-	for (uint32_t i = 0; i < nodes->count; i++)
-		for (uint32_t n = nodes->r[i].first;
-		     n <= nodes->r[i].last && n < sd->count; n++)
-			hostlist_push_host(hl, sd->names[n]);
-	hostlist_sort(hl);
-	text = hostlist_ranged_string_xmalloc(hl);
-	if (strlen(text) > NAMES_MAX) {
-		xfree(text);
-		text = xstrdup_printf("%d nodes", hostlist_count(hl));
-	}
-	hostlist_destroy(hl);
-	return text;
 }
 
 char *step_domain_all_failed(const struct step_domain *sd,

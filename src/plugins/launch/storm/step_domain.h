@@ -22,6 +22,7 @@ struct step_domain {
 	uint32_t count;
 	uint32_t radix;	      /* of the tree that they form */
 	bool opening;	      /* begun, not awaited */
+	bool health;	      /* its nodes are asked whether they are well */
 	uint16_t own_port;    /* of d; 0: not known */
 	bool unsigned_addrs;  /* slurmctld gave addresses, but signed none */
 	struct step_odd *odd; /* not owned; NULL: it has all nodes */
@@ -38,6 +39,7 @@ struct step_domain_conf {
 	/* Nodes that are left out; more may be added.  It lives as long as the
 	 * domain.  NULL: the domain has all nodes, or there is none. */
 	struct step_odd *odd;
+	bool health; /* warn of nodes that are not well */
 	void (*on_report)(void *arg, const struct storm_report *r);
 	void (*on_fault)(void *arg, const struct storm_fault *f);
 	void *arg;

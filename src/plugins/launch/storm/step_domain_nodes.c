@@ -28,6 +28,8 @@
 #include "src/libstorm/transport/udp/udp_neighbours.h"
 #include "step_domain.h"
 
+#define NAMES_MAX 100 /* characters of a list of nodes in a bar */
+
 char *step_domain_take_names(struct step_domain *sd, const char *nodelist,
 			     uint16_t port)
 {
@@ -473,4 +475,24 @@ char *step_domain_goes_round(const char *nodelist,
 	xfree(bad);
 	step_domain_drop_names(&sd);
 	return why;
+}
+
+char *step_domain_names(const struct step_domain *sd,
+			const struct storm_idset *nodes)
+{
+	struct hostlist *hl = hostlist_create(NULL);
+	char *text;
+
+	for (uint32_t i = 0; i < nodes->count; i++)
+		for (uint32_t n = nodes->r[i].first;
+		     n <= nodes->r[i].last && n < sd->count; n++)
+			hostlist_push_host(hl, sd->names[n]);
+	hostlist_sort(hl);
+	text = hostlist_ranged_string_xmalloc(hl);
+	if (strlen(text) > NAMES_MAX) {
+		xfree(text);
+		text = xstrdup_printf("%d nodes", hostlist_count(hl));
+	}
+	hostlist_destroy(hl);
+	return text;
 }
