@@ -6,10 +6,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "src/libstorm/base/clock.h"
 #include "src/storm_agent/health/health_judge.h"
+#include "src/storm_agent/health/health_measure.h"
 #include "src/storm_agent/health/health_path.h"
 #include "src/storm_agent/health/health_round.h"
 #include "unit.h"
@@ -134,6 +137,27 @@ START_TEST(test_paths)
 }
 END_TEST
 
+START_TEST(test_nothing_left)
+{
+	const struct rlimit none = { 0, 0 };
+	struct health_sample s = { 0 };
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		if (setrlimit(RLIMIT_NOFILE, &none))
+			_exit(2);
+		health_measure(HEALTH_CHECK_INOTIFY, "", NULL, &s);
+		_exit(judged(HEALTH_CHECK_INOTIFY, s) != HEALTH_INOTIFY);
+	}
+	must(waitpid(pid, &status, 0) == pid && !status);
+	health_measure(HEALTH_CHECK_DESCRIPTORS, "", NULL, &s);
+	must(!s.err && s.free && s.total > s.free);
+	health_measure(HEALTH_CHECK_MEMORY, "", NULL, &s);
+	must(!s.err && s.free > MB);
+}
+END_TEST
+
 /* Checks that hang hold up neither others nor the next round. */
 START_TEST(test_round)
 {
@@ -189,6 +213,7 @@ int main(void)
 	tcase_add_test(tc, test_clock);
 	tcase_add_test(tc, test_last_line);
 	tcase_add_test(tc, test_paths);
+	tcase_add_test(tc, test_nothing_left);
 	tcase_add_test(tc, test_round);
 	suite_add_tcase(s, tc);
 	return unit_main(s);

@@ -209,6 +209,13 @@ START_TEST(test_gang)
 	good("Fallback=warn\nMaxFallbackNodes=3\n");
 	must(conf.fallback == FALLBACK_WARN && conf.odd_max == 3 &&
 	     !conf.odd_percent);
+	good("Health=0\nHealthSpace=1G\nHealthPaths=/a:/b/c\nHealthBusy=yes\n");
+	must(!conf.health.period && conf.health.space == 1 << 30);
+	must(!strcmp(conf.health.paths, "/a:/b/c") && conf.health.busy);
+	must(conf.health.inodes == 1000 && !conf.health.program[0]);
+	good("HealthProgram=None\nHealthTimeout=5s\n");
+	must(!strcmp(conf.health.program, "none"));
+	must(conf.health.timeout == 5 * STORM_SEC);
 	good("GangDebug=No\n");
 	must(!conf.gang_debug && !conf.gang_yield);
 	good("GangYield=Yes\n");
@@ -552,6 +559,10 @@ START_TEST(test_bounds)
 		  "a number of nodes from 1 to 65536, or 1% to 100%" },
 		{ "MaxFallbackNodes", "100%", "101%",
 		  "a number of nodes from 1 to 65536, or 1% to 100%" },
+		{ "HealthProgram", "/a", "a",
+		  "the absolute path of a program, or none" },
+		{ "HealthPaths", "/a:/b", "/a:b",
+		  "absolute paths with colons between, at most 1023 characters" },
 		{ "MaxFailedNodes", "65536", "0",
 		  "a number of nodes from 1 to 65536, or 1% to 100%" },
 	};
