@@ -29,6 +29,7 @@
 #include "src/common/xstring.h"
 
 #include "agent.h"
+#include "agent_cred.h"
 #include "agent_health.h"
 #include "agent_session.h"
 #include "src/libstorm/base/clock.h"
@@ -195,6 +196,8 @@ _Noreturn void agent_health_run(const char *node, uint16_t slurmd_port)
 	prctl(PR_SET_NAME, "storm_health");
 	signal(SIGPIPE, SIG_IGN);
 	at.conf = slurm_conf.slurm_conf;
+	/* later releases than 22.05 load no plugin by themselves to ask slurmd */
+	agent_cred_start();
 	health_keep(SOCKET, &conf.health, &at,
 		    slurm_conf_expand_slurmd_path(slurm_conf.slurmd_spooldir,
 						  node, NULL),
