@@ -26,13 +26,13 @@ STOCK = {
         r"falling back to Slurm's standard launch(?s:.*)missing step on node":
             "srun exits with 0 if those tasks are lost whose node has booted"},
     "hangs": {
-        r"falling back to Slurm's standard launch":
+        r"falling back to Slurm's (standard launch|own messages)":
             "a standard launch can wait for ever for a node that was cut meanwhile"},
     "code": {
         r"aborted before step completely launched":
             "srun exits with 0 if a step ends before all of its tasks have begun"},
     "lost output": {
-        r"falling back to Slurm's standard launch":
+        r"falling back to Slurm's (standard launch|own messages)":
             "a standard launch can lose what a task wrote last, if its node is cut"}}
 #: ... and this one by what is missing
 WAITS = "srun waits 10 minutes for a task whose slurmstepd could not connect to it, " \

@@ -216,9 +216,6 @@ int task_reports_start(struct storm_session *s)
 		s->reports = q;
 		return SLURM_ERROR;
 	}
-	s->tasks = layout->task_cnt;
-	s->begun = bit_alloc(s->tasks);
-	s->exited = bit_alloc(s->tasks);
 	s->task_node = xcalloc(s->tasks, sizeof(*s->task_node));
 	for (n = 0; n < q->nodes; n++)
 		for (i = 0; i < layout->tasks[n]; i++)

@@ -95,6 +95,10 @@ int storm_step_launch(slurm_step_ctx_t *ctx,
 		s->sls = ctx->launch_state;
 		s->rec.nodes = s->sls->layout->node_cnt;
 		s->rec.tasks = s->sls->layout->task_cnt;
+		/* also of a step that Slurm launches: see step_end_lost() */
+		s->tasks = s->rec.tasks;
+		s->begun = bit_alloc(s->tasks);
+		s->exited = bit_alloc(s->tasks);
 		s->rec.phase[LAUNCH_PHASE_EXEC].start = storm_now();
 		/* A signal came before Slurm's launcher knew the step. */
 		if (s->abort)
@@ -170,7 +174,8 @@ static void step_log_timeline(struct storm_session *s)
  * Tasks that ran on a node when it lost power have no end that anybody can
  * report.  When the node is back, Slurm aborts the step and leaves them out:
  * srun exited with 0, and the job was COMPLETED.  So they end here as what they
- * are, killed.  Where --no-kill lets a step go on, nothing is aborted.
+ * are, killed, also in a step that Slurm launches.  Where --no-kill lets a step
+ * go on, nothing is aborted.
  */
 static void step_end_lost(const slurm_step_ctx_t *ctx, struct storm_session *s)
 {
