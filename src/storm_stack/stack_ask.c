@@ -19,16 +19,27 @@
 #include "src/libstorm/base/minmax.h"
 #include "stack_ask.h"
 #include "stack_line.h"
+#include "stack_settings.h"
+#include "stack_strobe.h"
 
+#define LOOK 100 /* ms, until the strobe */
 #define END_LIMIT (3 * STORM_SEC)
+#define LATE (2 * STORM_SEC) /* a node that comes so long after the others */
+#define PORT_STRIDE 17	     /* jobs that follow each other are far apart */
 
 struct stack_asking {
 	const struct stack_job *job;
 	struct stack_answer *out;
+	unsigned int port;	     /* at which nodes listen; 0: none */
 	struct stack_pieces *pieces; /* of each node */
 	char line[2 * STACK_PIECE];  /* what has come of the next one */
 	size_t len;
 	bool full; /* no memory */
+	struct storm_node
+		*ready; /* that listen, in the order in which they came */
+	uint32_t listens, deaf; /* numbers of these, and of those that do not */
+	bool struck;		/* the strobe was sent, or cannot be */
+	uint64_t last;		/* ns; when the last one came */
 };
 
 /* ------------------------------------------------------------------------- srun --- */
@@ -53,7 +64,7 @@ __attribute__((noreturn)) static void ask_exec(const struct stack_asking *a,
 					       pid_t parent, int out)
 {
 	static char program[] = PKGLIBEXECDIR "/storm_unwind";
-	char jobid[32], nodes[16], id[16];
+	char jobid[32], nodes[16], id[16], port[16];
 	char *argv[] = { "srun",
 			 jobid,
 			 "--overlap",
@@ -64,19 +75,20 @@ __attribute__((noreturn)) static void ask_exec(const struct stack_asking *a,
 			 "--input=none",
 			 "--kill-on-bad-exit=0",
 			 "--no-kill",
-			 "--cpu-bind=none",
 			 "--mpi=none",
 			 "--chdir=/",
 			 "-J",
 			 "storm-stack",
 			 program,
 			 id,
+			 port,
 			 *a->job->step ? (char *) a->job->step : NULL,
 			 NULL };
 
 	snprintf(jobid, sizeof(jobid), "--jobid=%u", a->job->id);
 	snprintf(nodes, sizeof(nodes), "%u", a->job->nodes);
 	snprintf(id, sizeof(id), "%u", a->job->id);
+	snprintf(port, sizeof(port), "%u", a->port);
 	/* the step ends with the asker, whatever ends that */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
@@ -123,6 +135,43 @@ static void ask_end(pid_t srun, uint64_t until)
 
 /* ------------------------------------------------------------------------ lines --- */
 
+/* The strobe is for those that listen; the others look by themselves. */
+static void ask_strike(struct stack_asking *a)
+{
+	a->struck = true;
+	if (a->deaf || !a->listens)
+		snprintf(a->out->apart, sizeof(a->out->apart),
+			 "%u node%s cannot listen, as the port is taken",
+			 a->deaf, a->deaf == 1 ? "" : "s");
+	if (a->listens)
+		stack_strobe(a->ready, a->listens, a->job->id, a->out->apart,
+			     sizeof(a->out->apart));
+}
+
+static void ask_ready(struct stack_asking *a, const struct stack_said *said)
+{
+	struct storm_node *n = &a->ready[a->listens];
+
+	if (a->struck || a->listens + a->deaf >= a->job->nodes)
+		return;
+	a->last = storm_now();
+	if (!said->at.port)
+		a->deaf++;
+	else if ((n->name = strdup(said->node.name))) {
+		n->addr = said->at;
+		a->listens++;
+	}
+}
+
+/* Have all come, or has the last one to come been alone for long? */
+static bool ask_is_due(const struct stack_asking *a)
+{
+	uint32_t come = a->listens + a->deaf;
+
+	return !a->struck && come &&
+	       (come == a->job->nodes || storm_now() > a->last + LATE);
+}
+
 static void ask_line(struct stack_asking *a, uint32_t nth, const char *line)
 {
 	static struct stack_said said; /* large */
@@ -132,6 +181,9 @@ static void ask_line(struct stack_asking *a, uint32_t nth, const char *line)
 		a->full |= stack_set_add(&a->out->stacks, &said.rec) !=
 			   STORM_OK;
 		storm_idset_clear(&said.rec.ranks);
+		return;
+	case LINE_READY:
+		ask_ready(a, &said);
 		return;
 	case LINE_NODE:
 		if (storm_idset_has(&a->out->nodes, nth) ||
@@ -188,13 +240,28 @@ static void ask_listen(struct stack_asking *a, int fd, uint64_t until)
 	uint64_t now;
 
 	while ((now = storm_now()) < until) {
-		int n = poll(&p, 1, (int) ((until - now) / STORM_MS) + 1);
+		int n = poll(&p, 1,
+			     a->struck ? (int) ((until - now) / STORM_MS) + 1 :
+					 LOOK);
 
 		if (n > 0 && !ask_read(a, fd))
 			return;
 		if (n < 0 && errno != EINTR)
 			return;
+		if (ask_is_due(a))
+			ask_strike(a);
 	}
+}
+
+/* One of LauncherPorts, another one each time. */
+static unsigned int ask_port(uint32_t job)
+{
+	struct storm_settings set;
+	uint16_t first, last;
+
+	stack_settings(&set, &first, &last);
+	return first + (job * PORT_STRIDE + (unsigned int) getpid()) %
+			       (last - first + 1u);
 }
 
 bool stack_ask(const struct stack_job *j, uint64_t until,
@@ -206,11 +273,14 @@ bool stack_ask(const struct stack_job *j, uint64_t until,
 
 	memset(out, 0, sizeof(*out));
 	a = (struct stack_asking) { .job = j, .out = out };
+	a.port = ask_port(j->id);
 	a.pieces = calloc(j->nodes, sizeof(*a.pieces));
-	srun = a.pieces ? ask_start(&a, &fd) : -1;
+	a.ready = calloc(j->nodes, sizeof(*a.ready));
+	srun = a.pieces && a.ready ? ask_start(&a, &fd) : -1;
 	if (srun < 0) {
 		fprintf(stderr, "storm: srun: %s\n", strerror(errno));
 		free(a.pieces);
+		free(a.ready);
 		return false;
 	}
 	ask_listen(&a, fd, until);
@@ -219,6 +289,9 @@ bool stack_ask(const struct stack_job *j, uint64_t until,
 	for (uint32_t k = 0; k < j->nodes; k++)
 		stack_pieces_clear(&a.pieces[k]);
 	free(a.pieces);
+	for (uint32_t k = 0; k < a.listens; k++)
+		free((char *) a.ready[k].name);
+	free(a.ready);
 	if (a.full)
 		fputs("storm: no memory: some stacks are missing\n", stderr);
 	return storm_idset_size(&out->nodes) > 0;

@@ -16,6 +16,7 @@ struct stack_answer {
 	uint64_t processes;
 	uint64_t stood_us; /* the longest of them */
 	uint64_t bytes;	   /* that came by srun's pipe */
+	char apart[160];   /* why they did not stand together; "": they did */
 };
 
 /* Ask once.  until: CLOCK_MONOTONIC ns; then it ends without those who have not answered.

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,17 @@ void stack_node_put(char (*out)[STACK_LINE], const struct stack_node *node)
 {
 	snprintf(*out, sizeof(*out), "N\t%s\t%u\t%llu", node->name, node->tasks,
 		 (unsigned long long) node->stood_us);
+}
+
+void stack_ready_put(char (*out)[STACK_LINE], const char *name,
+		     const struct storm_addr *at)
+{
+	char ip[INET_ADDRSTRLEN] = "-";
+
+	if (at)
+		inet_ntop(AF_INET, at->ip + STORM_ADDR_LEN - 4, ip, sizeof(ip));
+	snprintf(*out, sizeof(*out), "R\t%s\t%s\t%u", name, ip,
+		 at ? at->port : 0);
 }
 
 /* ------------------------------------------------------------------ reading --- */
@@ -174,6 +186,18 @@ static bool stack_read_node(const char *line, struct stack_node *n)
 	return true;
 }
 
+static bool stack_read_ready(const char *line, struct stack_said *out)
+{
+	char ip[INET_ADDRSTRLEN];
+	uint64_t port;
+
+	memset(&out->at, 0, sizeof(out->at));
+	return stack_field(&line, out->node.name, sizeof(out->node.name)) &&
+	       stack_field(&line, ip, sizeof(ip)) &&
+	       stack_number_field(&line, UINT16_MAX, &port) && !line &&
+	       (!port || !storm_addr_set(&out->at, ip, (uint16_t) port));
+}
+
 enum stack_line stack_line_read(const char *line, struct stack_said *out)
 {
 	char what[2];
@@ -186,6 +210,8 @@ enum stack_line stack_line_read(const char *line, struct stack_said *out)
 		return LINE_STACK;
 	if (*what == 'N' && stack_read_node(line, &out->node))
 		return LINE_NODE;
+	if (*what == 'R' && stack_read_ready(line, out))
+		return LINE_READY;
 	if (*what == 'P' && stack_number_field(&line, UINT32_MAX, &next) &&
 	    !line) {
 		out->next = (uint32_t) next;

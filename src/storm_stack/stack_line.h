@@ -4,6 +4,7 @@
  *
  *	S KIND LABEL PROGRAM COUNT RANKS TEXT	a stack, or why there is none
  *	N NAME TASKS STOOD			a node is done: for how many us its tasks stood
+ *	R NAME IP PORT			a node listens there for the strobe; PORT 0: it does not
  *	P NUMBER				this process is walked next
  *
  * with a TAB between two fields.  By srun's pipe such a line goes in pieces, since srun keeps
@@ -34,16 +35,21 @@ void stack_clean(char *out, size_t size, const char *text);
 
 /* Put the next line of a stack into out, with as many ranges as fit: *from is the first
  * one, 0 at first, and is moved.  False: there are no more. */
+/* at: NULL if it does not listen. */
+void stack_ready_put(char (*out)[STACK_LINE], const char *name,
+		     const struct storm_addr *at);
 bool stack_line_put(char (*out)[STACK_LINE], const struct stack_one *one,
 		    uint32_t *from);
 void stack_node_put(char (*out)[STACK_LINE], const struct stack_node *node);
 
-enum stack_line { LINE_STACK, LINE_NODE, LINE_NEXT, LINE_NONE };
+enum stack_line { LINE_STACK, LINE_NODE, LINE_READY, LINE_NEXT, LINE_NONE };
 
 struct stack_said {
 	struct stack_rec rec;	/* LINE_STACK; the caller clears its ranks */
-	struct stack_node node; /* LINE_NODE */
-	uint32_t next;		/* LINE_NEXT */
+	struct stack_node node; /* LINE_NODE; LINE_READY: its name alone */
+	struct storm_addr
+		at;    /* LINE_READY; its port is 0 if it does not listen */
+	uint32_t next; /* LINE_NEXT */
 };
 /* Read a line without its end.  LINE_NONE: it is none of these, and nothing is to be
  * cleared. */

@@ -112,6 +112,10 @@ static int stack_once(const struct stack_order *o, const struct stack_job *j)
 	}
 	stack_set_sort(&a.stacks);
 	stack_tell(o, j, &a);
+	if (*a.apart)
+		fprintf(stderr,
+			"storm: the nodes of job %u did not stand at one moment: %s\n",
+			j->id, a.apart);
 	status = stack_tell_missing(j, &a);
 	stack_answer_clear(&a);
 	return status;

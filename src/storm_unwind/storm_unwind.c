@@ -2,7 +2,7 @@
  * storm_unwind.c - takes the stacks of a job's tasks on one node, as the user.  storm stack starts it
  * on each node of the job, as a task of an overlapping step:
  *
- *	storm_unwind JOB [STEP]
+ *	storm_unwind JOB PORT [STEP]
  *
  * It is the only program that links libdw.
  *
@@ -20,9 +20,12 @@
 #include "src/storm_common/caps.h"
 #include "src/storm_stack/stack_line.h"
 #include "unwind_collect.h"
+#include "unwind_member.h"
 
-/* s.  Whatever happens, it ends then, and the kernel lets the tasks go on. */
+/* s of holding.  Whatever happens, it ends then, and the kernel lets the tasks go on. */
 #define ALARM 4
+#define STROBE_LIMIT (8 * STORM_SEC)  /* until the strobe comes */
+#define STAND_LIMIT (1500 * STORM_MS) /* until all stand */
 
 static void unwind_print(uint32_t nth, const char *line)
 {
@@ -57,38 +60,91 @@ static void unwind_name(struct stack_node *node)
 	stack_clean(node->name, sizeof(node->name), name ? name : "?");
 }
 
+/* Wait for the strobe, stop the tasks, and wait until all nodes have done so.  *alone: this
+ * node cannot wait for others, and has not stopped them.  False: the asker is gone. */
+static bool unwind_stand(struct unwind_job *job, bool *alone, uint64_t *begun)
+{
+	*alone = !member_wait(STACK_STOP, storm_now() + STROBE_LIMIT, 0);
+	if (*alone)
+		return true;
+	*begun = storm_now();
+	alarm(ALARM);
+	if (!unwind_find(job))
+		return false;
+	unwind_hold(job);
+	member_tell(STAGE_STANDS);
+	if (member_wait(STACK_WALK, storm_now() + STAND_LIMIT, STACK_SILENCE)) {
+		member_tell(STAGE_WALKS);
+		return true;
+	}
+	/* others do not stand: then it is as if each were alone */
+	unwind_release(job);
+	unwind_forget(job);
+	*alone = member_is_closed();
+	return *alone;
+}
+
+static int unwind_look(struct unwind_job *job, uint32_t nth,
+		       struct stack_node *node)
+{
+	struct stack_set stacks = { 0 };
+	uint64_t begun = 0;
+	bool well, alone;
+
+	if (!unwind_stand(job, &alone, &begun))
+		return 1;
+	if (alone) {
+		begun = storm_now();
+		alarm(ALARM);
+		if (!unwind_find(job))
+			return 1;
+		unwind_hold(job);
+	}
+	well = unwind_collect(job, &stacks);
+	unwind_release(job);
+	node->stood_us = (storm_now() - begun) / STORM_US;
+	node->tasks = job->count;
+	alarm(0);
+	stacks.over += job->over;
+	unwind_print_all(nth, &stacks, node);
+	unwind_forget(job);
+	stack_set_clear(&stacks);
+	return well ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
 	const char *proc = getenv("SLURM_PROCID");
 	uint32_t nth = proc ? (uint32_t) strtoul(proc, NULL, 10) : 0;
 	struct unwind_job job = { .job = argc > 1 ? argv[1] : NULL,
-				  .step = argc > 2 ? argv[2] : NULL };
+				  .step = argc > 3 ? argv[3] : NULL };
 	struct stack_node node = { 0 };
-	struct stack_set stacks = { 0 };
-	uint64_t begun;
-	bool well;
+	struct storm_addr at;
+	unsigned long port;
+	char line[STACK_LINE];
+	int status;
 
-	if (argc < 2 || argc > 3) {
+	if (argc < 3 || argc > 4) {
 		fputs("storm_unwind: storm stack starts it\n", stderr);
 		return 2;
 	}
 	/* libdw would ask it for the debug information of a file */
 	unsetenv("DEBUGINFOD_URLS");
-	if (caps_keep(0) || !unwind_find(&job)) {
+	if (caps_keep(0)) {
 		fprintf(stderr, "storm_unwind: %s\n", strerror(errno));
 		return 1;
 	}
-	node.tasks = job.count;
 	unwind_name(&node);
-	alarm(ALARM);
-	begun = storm_now();
-	unwind_hold(&job);
-	well = unwind_collect(&job, &stacks);
-	unwind_release(&job);
-	node.stood_us = (storm_now() - begun) / STORM_US;
-	stacks.over += job.over;
-	unwind_print_all(nth, &stacks, &node);
-	unwind_forget(&job);
-	stack_set_clear(&stacks);
-	return well ? 0 : 1;
+	port = strtoul(argv[2], NULL, 10);
+	stack_ready_put(&line, node.name,
+			port && port <= UINT16_MAX &&
+					member_start(node.name, (uint16_t) port,
+						     &at) ?
+				&at :
+				NULL);
+	unwind_print(nth, line);
+	fflush(stdout);
+	status = unwind_look(&job, nth, &node);
+	member_stop();
+	return status;
 }

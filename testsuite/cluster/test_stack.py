@@ -8,6 +8,7 @@ import re
 import signal
 import struct
 import subprocess
+import time
 
 import pytest
 
@@ -57,6 +58,7 @@ def test_one_hangs(lab):
     job, one = stands(lab, "5")
     for what in (job, f"{job}.0"):
         lines, said = stack(lab, what)
+        assert said == ""
         assert re.fullmatch(r"8 processes on 4 nodes stood for [\d.]+ ms", lines[0]), lines
         assert lines[1:] == [f"ranks 0-4,6-7: {starts(lines[1])}{SOLVE}{ends(lines[1])}",
                              f"rank 5: {starts(lines[2])}{ODD}{ends(lines[2])}"]
@@ -145,9 +147,10 @@ def another_user(lab, job):
     """It is refused, and what it starts itself finds nothing."""
     _, said = stack(lab, job, code=1, user="other")
     assert said == f"storm: job {job} is user's, and only this user sees its stacks\n"
-    done = lab.run([f"{stage_dir()}/libexec/slurm-storm/storm_unwind", job], user="other",
+    done = lab.run([f"{stage_dir()}/libexec/slurm-storm/storm_unwind", job, "0"], user="other",
                    host="n1", cwd="/")
-    assert re.fullmatch(r"storm_stack 0 \.N\t\?\t0\t\d+\n", done.out), str(done)
+    assert re.fullmatch(r"storm_stack 0 \.R\t\?\t-\t0\nstorm_stack 0 \.N\t\?\t0\t\d+\n",
+                        done.out), str(done)
 
 
 @contextlib.contextmanager
@@ -166,6 +169,31 @@ TRACE = """import ctypes, sys, time
 assert ctypes.CDLL(None).ptrace(0x4206, int(sys.argv[1]), 0, 0) == 0
 print("traced", flush=True)
 time.sleep(1000)"""
+
+
+def test_asker_stands(lab):
+    """While the tasks stand, their asker is stopped, or killed: they go on within a second
+    or so. One of them cannot be stopped, which takes half a second."""
+    job, one = stands(lab, "--vfork")
+    for sig in (signal.SIGSTOP, signal.SIGKILL):
+        asker = lab.start(["storm", "stack", job])
+        until(lambda: states(lab).count("t") >= 6, lambda: f"the stop: {states(lab)}")
+        pid, = lab.lab.pids("login", "storm_stack")
+        parent = int(re.search(r"PPid:\t(\d+)", pathlib.Path(
+            f"/proc/{pid}/status").read_text())[1])
+        begun = time.monotonic()
+        os.kill(pid, sig)
+        until(lambda: "t" not in states(lab), lambda: f"its end: {states(lab)}")
+        assert time.monotonic() - begun < 2.5
+        if sig == signal.SIGSTOP:       # nsenter stops itself with it
+            os.kill(pid, signal.SIGKILL)
+            os.kill(parent, signal.SIGCONT)
+        asker.process.wait(60)
+    lines, said = stack(lab, job)
+    assert said == ""
+    assert re.search(r"^rank 0: no stack: thread \d+ did not stop in 0.5 s: it waits in the "
+                     "kernel", "\n".join(lines), re.M), lines
+    assert one.running()
 
 
 def test_json_and_dot(lab):

@@ -1,7 +1,7 @@
 /*
  * stand.c - a task that stands in a known stack, for test_stack.py:
  *
- *	stand [--thread] [--hide] RANK...	these ranks hang in odd_one(), all others in solve()
+ *	stand [--thread] [--hide] [--vfork] RANK...	these ranks hang in odd_one(), all others in solve()
  *
  * A file "up.RANK" in the working directory says that it stands there.
  *
@@ -65,6 +65,9 @@ int main(int argc, char **argv)
 			pthread_create(&thread, NULL, helper, NULL);
 		else if (!strcmp(argv[k], "--hide"))
 			prctl(PR_SET_DUMPABLE, 0);
+		else if (!strcmp(argv[k], "--vfork") && rank && !atoi(rank) &&
+			 !vfork())
+			wait_here(); /* rank 0 waits in the kernel meanwhile */
 		else if (rank && !strcmp(argv[k], rank))
 			odd_one();
 	}

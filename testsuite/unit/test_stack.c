@@ -178,12 +178,17 @@ START_TEST(test_bad_lines)
 		"S\tm\t0\ta.out\t1\t0",
 		"N\tn1\t1",
 		"N\tn1\t1\t2\t3",
+		"R\tn1\t10.0.0.1",
+		"R\tn1\t10.0.0\t7",
+		"R\tn1\t10.0.0.1\t65536",
+		"R\tn1\tn1\t7",
 		"P\t",
 		"P\t1\t",
 		"Q\t1",
 	};
 	static struct stack_said said; /* large */
 	struct stack_node n = { "n1", 4, 77 };
+	struct storm_addr at;
 	char line[STACK_LINE];
 
 	for (size_t k = 0; k < sizeof(bad) / sizeof(*bad); k++)
@@ -194,6 +199,14 @@ START_TEST(test_bad_lines)
 	ck_assert_str_eq(said.node.name, "n1");
 	ck_assert_uint_eq(said.node.tasks, 4);
 	ck_assert_uint_eq(said.node.stood_us, 77);
+	must(!storm_addr_set(&at, "10.1.2.3", 99));
+	stack_ready_put(&line, "n7", &at);
+	ck_assert_str_eq(line, "R\tn7\t10.1.2.3\t99");
+	must(stack_line_read(line, &said) == LINE_READY);
+	ck_assert_str_eq(said.node.name, "n7");
+	must(!memcmp(&said.at, &at, sizeof(at)));
+	stack_ready_put(&line, "n7", NULL);
+	must(stack_line_read(line, &said) == LINE_READY && !said.at.port);
 	must(stack_line_read("P\t9", &said) == LINE_NEXT && said.next == 9);
 }
 END_TEST
