@@ -16,7 +16,7 @@ import pytest
 from bad_paths import KNOWN, ON_A_NODE, ON_LOGIN
 from conftest import make
 from firewall import dropped
-from harness import LabError, until
+from harness import LONG, LabError, until
 
 pytestmark = pytest.mark.storm_only
 
@@ -250,3 +250,16 @@ def test_what_cannot_be(lab4):
     assert (run.code, run.out) == (0, "ran\n" * 4), run
     assert "/launch_module.so" in run.err and "storm:" not in run.err, run
     lab4.by_storm(lab4.srun("-N4 -n4 {do} say ran"))
+
+
+@pytest.mark.skipif(not LONG, reason="SKIP: takes a minute: --long")
+def test_no_slurmstepd_connects(lab4):
+    """Slurm's srun would wait for ten minutes, as slurmctld alone hears that slurmstepd
+    has given up."""
+    login = lab4.root("hostname -i").split()[0]
+    with dropped(lab4.lab, "n2", "output", f"ip daddr {login} tcp flags syn / syn,ack"):
+        run = lab4.start_srun("-N4 -n4 {do} say ran")
+        until(lambda: "storm: slurmctld has no step" in run.err(), lambda: run.err())
+        done = run.finish()
+    assert done.code == 137 and "open SrunPortRange to the nodes" in done.err, str(done)
+    lab4.clean()

@@ -58,8 +58,9 @@ struct storm_session {
 	uint32_t tasks;
 	uint32_t *task_node; /* node of the step's layout, by task */
 	bitstr_t *begun;     /* tasks whose start was reported as good */
-	bitstr_t *exited;    /* tasks whose end was reported */
-	uint64_t last_exit;  /* ns, storm_now(); the last of these */
+	bool over;	  /* slurmctld's word, before all tasks have started */
+	bitstr_t *exited; /* tasks whose end was reported */
+	uint64_t last_exit; /* ns, storm_now(); the last of these */
 	struct task_reports *reports;
 };
 

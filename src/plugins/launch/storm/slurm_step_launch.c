@@ -17,6 +17,7 @@
 #include "fanout.h"
 #include "report.h"
 #include "src/common/slurm_protocol_api.h"
+#include "start_watch.h"
 #include "step_launch.h"
 
 #define slurm_send_recv_msgs storm_send_recv_msgs
@@ -117,14 +118,19 @@ int storm_step_launch_add(slurm_step_ctx_t *ctx, slurm_step_ctx_t *first,
 int storm_step_launch_wait_start(slurm_step_ctx_t *ctx)
 {
 	struct storm_session *s = storm_session_find(&ctx->step_req->step_id);
+	struct start_watch *watch;
+	bool over;
 	int rc;
 
 	/* Slurm kills the step at once, and slurmd ignores a kill that arrives
 	 * before the tasks exist. */
 	if (ctx->launch_state->abort)
 		storm_session_await_starts();
+	watch = start_watch_begin(&ctx->step_req->step_id, ctx->launch_state);
 	rc = slurm_step_launch_wait_start(ctx);
+	over = start_watch_end(watch);
 	if (s) {
+		s->over = over;
 		s->rec.phase[LAUNCH_PHASE_EXEC].end = storm_now();
 		s->rec.phase[LAUNCH_PHASE_RUN].start =
 			s->rec.phase[LAUNCH_PHASE_EXEC].end;
@@ -175,7 +181,8 @@ static void step_log_timeline(struct storm_session *s)
  * report.  When the node is back, Slurm aborts the step and leaves them out:
  * srun exited with 0, and the job was COMPLETED.  So they end here as what they
  * are, killed, also in a step that Slurm launches.  Where --no-kill lets a step
- * go on, nothing is aborted.
+ * go on, nothing is aborted.  Tasks that have not begun, and never will because
+ * their step is over, end likewise.
  */
 static void step_end_lost(const slurm_step_ctx_t *ctx, struct storm_session *s)
 {
@@ -194,7 +201,8 @@ static void step_end_lost(const slurm_step_ctx_t *ctx, struct storm_session *s)
 		slurm_mutex_lock(&s->lock);
 		for (uint32_t i = 0; i < layout->tasks[n]; i++) {
 			task = layout->tids[n][i];
-			if (task < s->tasks && bit_test(s->begun, task) &&
+			if (task < s->tasks &&
+			    (s->over || bit_test(s->begun, task)) &&
 			    !bit_test(s->exited, task))
 				msg.task_id_list[msg.num_tasks++] = task;
 		}
