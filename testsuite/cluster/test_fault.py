@@ -308,7 +308,7 @@ def test_fill(lab):
     def write(size):
         return lab.run(f"head -c {size} /dev/zero >/tmp/more", host="n3", cwd="/")
 
-    before = room()
+    before, names = room(), os.listdir(lab.path("n3", "/tmp"))
     for kept in (0, 100_000):
         lab.run(f"head -c {kept} /dev/zero >/tmp/kept", host="n3", cwd="/",
                 check=True)
@@ -321,7 +321,7 @@ def test_fill(lab):
     assert write(40_000).returncode == 0 and write(90_000).returncode != 0
     lab.heal()
     lab.run("rm -f /tmp/more /tmp/kept", host="n3", cwd="/", check=True)
-    assert room() == before and os.listdir(lab.path("n3", "/tmp")) == []
+    assert room() == before and os.listdir(lab.path("n3", "/tmp")) == names
     with pytest.raises(LabError, match="no file system of the host's own"):
         lab.fault("fill", "n3", "/home")
 
@@ -390,6 +390,7 @@ GIVEN = {"delay": {"ms": 5}, "stop": {"what": "munged"}}
 def test_heal_after_a_crash(lab, monkeypatch):
     """The record is there before anything happens: heal undoes what has not begun,
     and what is half done, as helpers that were killed."""
+    names = os.listdir(lab.path("n2", "/tmp"))
     for kind, what in fault_kinds.KINDS.items():
         if kind != "flood":
             monkeypatch.setattr(what, "begin", staticmethod(lambda *_: None))
@@ -402,7 +403,7 @@ def test_heal_after_a_crash(lab, monkeypatch):
         for pid, _ in record.get("helpers") or [record["helper"]]:
             os.kill(pid, signal.SIGKILL)
         lab.heal()
-    assert os.listdir(lab.path("n2", "/tmp")) == []
+    assert os.listdir(lab.path("n2", "/tmp")) == names
     works(lab)
 
 
