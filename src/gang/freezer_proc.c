@@ -31,24 +31,6 @@ int freezer_pid_list_add(struct freezer_pid_list *p, pid_t pid)
 	return 0;
 }
 
-/* Read /proc/PID/file; the length, or -1. */
-static ssize_t freezer_proc_read(pid_t pid, const char *file, char *buf,
-				 size_t size)
-{
-	char path[96];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	n = read(fd, buf, size - 1);
-	close(fd);
-	buf[n < 0 ? 0 : n] = '\0';
-	return n;
-}
-
 bool freezer_proc_same(pid_t a, pid_t b)
 {
 	struct stat sa, sb;
@@ -68,7 +50,7 @@ static bool freezer_proc_stat(pid_t pid, struct freezer_stat *st)
 {
 	char buf[512], *end;
 
-	if (freezer_proc_read(pid, "stat", buf, sizeof(buf)) < 0)
+	if (proc_read(pid, "stat", buf, sizeof(buf)) < 0)
 		return false;
 	end = strrchr(buf, ')'); /* the name may hold anything */
 	return end &&
@@ -121,7 +103,7 @@ uint64_t freezer_proc_waiting(pid_t pid)
 {
 	char buf[4096];
 
-	if (freezer_proc_read(pid, "status", buf, sizeof(buf)) < 0)
+	if (proc_read(pid, "status", buf, sizeof(buf)) < 0)
 		return 0;
 	return freezer_proc_waiting_in(buf);
 }
@@ -137,7 +119,7 @@ unsigned int freezer_proc_wants(pid_t pid)
 {
 	char buf[4096];
 
-	if (freezer_proc_read(pid, "status", buf, sizeof(buf)) < 0)
+	if (proc_read(pid, "status", buf, sizeof(buf)) < 0)
 		return 0;
 	return (freezer_proc_waiting_in(buf) ? FREEZER_SIGNALLED : 0) |
 	       (freezer_proc_traced_in(buf) ? FREEZER_TRACED : 0);
@@ -149,7 +131,7 @@ static bool freezer_thread_awaited(pid_t pid, const char *thread)
 	char file[64], buf[4096];
 
 	snprintf(file, sizeof(file), "task/%.16s/status", thread);
-	return freezer_proc_read(pid, file, buf, sizeof(buf)) > 0 &&
+	return proc_read(pid, file, buf, sizeof(buf)) > 0 &&
 	       freezer_proc_traced_in(buf) &&
 	       freezer_proc_mask(buf, "\nSigPnd:\t") & 1ull << (SIGSTOP - 1);
 }

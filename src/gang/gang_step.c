@@ -20,6 +20,7 @@
 
 #include "gang_step.h"
 #include "src/storm_common/local/local.h"
+#include "src/storm_common/proc_state.h"
 #include "src/storm_common/whole_file.h"
 
 #define RECORD_MAX (2 * PATH_MAX + 192)
@@ -38,18 +39,11 @@ void gang_step_name(const struct gang_step *s, char (*out)[GANG_STEP_NAME])
 
 uint64_t gang_step_started(pid_t pid)
 {
-	char path[32], buf[1024], *p;
+	char buf[1024], *p;
 	uint64_t when = 0;
-	ssize_t n;
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (proc_read(pid, "stat", buf, sizeof(buf)) < 0)
 		return 0;
-	n = read(fd, buf, sizeof(buf) - 1);
-	close(fd);
-	buf[n < 0 ? 0 : n] = '\0';
 	/* field 22; the name, which may hold blanks, is the second */
 	p = strrchr(buf, ')');
 	for (int i = 2; p && i < 22; i++)

@@ -22,6 +22,7 @@
 #include "src/common/log.h"
 
 #include "child_watch.h"
+#include "proc_state.h"
 
 static void child_watch_shut(int *fd)
 {
@@ -56,16 +57,9 @@ void child_watch_close(struct child_watch *w)
 /* The state of a process, a letter as in ps(1); '?': unknown. */
 static char child_left_state(pid_t pid)
 {
-	char path[32], text[512] = "", *p;
-	FILE *f;
+	char text[512], *p;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int) pid);
-	f = fopen(path, "re");
-	if (f) {
-		if (!fgets(text, sizeof(text), f))
-			*text = '\0';
-		fclose(f);
-	}
+	proc_read(pid, "stat", text, sizeof(text));
 	p = strrchr(text, ')');
 	return p && p[1] == ' ' ? p[2] : '?';
 }

@@ -39,22 +39,29 @@ static bool proc_state_has_bit(const char *number, unsigned long bit)
 	return number && strtoul(number, NULL, 10) & bit;
 }
 
-bool proc_stopped(pid_t pid)
+ssize_t proc_read(pid_t pid, const char *file, char *buf, size_t size)
 {
-	char path[32], buf[1024], *end;
-	const char *f;
-	ssize_t n = -1;
+	char path[96];
+	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int) pid);
+	buf[0] = '\0';
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int) pid, file);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, buf, sizeof(buf) - 1);
-		close(fd);
-	}
-	if (n <= 0)
-		return false;
-	buf[n] = 0;
+	if (fd < 0)
+		return -1;
+	n = read(fd, buf, size - 1);
+	close(fd);
+	buf[n < 0 ? 0 : n] = '\0';
+	return n;
+}
+
+bool proc_stopped(pid_t pid)
+{
+	char buf[1024], *end;
+	const char *f;
+
+	proc_read(pid, "stat", buf, sizeof(buf));
 	/* the process's name may have blanks and parentheses */
 	end = strrchr(buf, ')');
 	if (!end || end[1] != ' ')

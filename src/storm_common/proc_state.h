@@ -11,8 +11,13 @@
 #define STORM_PROC_STATE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+
+/* Read the beginning of a file of the process in /proc, such as "stat", and end it by a
+ * NUL.  How many bytes, or -1 and errno; buf is an empty text then. */
+ssize_t proc_read(pid_t pid, const char *file, char *buf, size_t size);
 
 /* Is the process stopped, or was it killed and is not waited for yet?  False
  * also if it does not exist or cannot be read. */

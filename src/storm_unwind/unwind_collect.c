@@ -19,6 +19,7 @@
 
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
+#include "src/storm_common/proc_state.h"
 #include "src/storm_stack/stack_line.h"
 #include "unwind_collect.h"
 
@@ -128,16 +129,9 @@ static uint64_t collect_cpu(const struct collect *c)
 static bool collect_is_starved(const struct collect *c, pid_t child)
 {
 	uint64_t cpu = collect_cpu(c);
-	char path[32], text[512], *state;
-	ssize_t n;
-	int fd;
+	char text[512], *state;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int) child);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	proc_read(child, "stat", text, sizeof(text));
 	state = strrchr(text, ')');
 	return state && !strncmp(state, ") R", 3) && cpu >= c->cpu &&
 	       cpu - c->cpu < ONE_LIMIT / 2;

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "src/libstorm/base/clock.h"
+#include "src/storm_common/proc_state.h"
 #include "unwind.h"
 
 #define STOP_LIMIT (500 * STORM_MS) /* for all of them */
@@ -28,17 +29,10 @@
 /* A number behind a word in a file of the process's directory, or 0. */
 static unsigned long unwind_word(pid_t pid, const char *word)
 {
-	char path[32], text[4096], *at;
+	char text[4096], *at;
 	unsigned long n = 0;
-	ssize_t len;
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int) pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[len > 0 ? len : 0] = '\0';
+	proc_read(pid, "status", text, sizeof(text));
 	at = strstr(text, word);
 	if (at)
 		n = strtoul(at + strlen(word), NULL, 10);

@@ -12,8 +12,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,7 +87,7 @@ static void health_child_start(struct health_check *c,
 	c->pid = pid;
 	c->out = pipe_of[0];
 	fcntl(c->out, F_SETFL, O_NONBLOCK);
-	c->pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
+	c->pidfd = pidfd_open(pid, 0);
 	c->until = storm_now() + c->patience;
 	c->running = c->pidfd >= 0;
 	if (!c->running) {

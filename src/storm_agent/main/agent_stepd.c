@@ -14,11 +14,9 @@
 
 #include <dirent.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
+#include <sys/pidfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,6 +34,7 @@
 #include "src/storm_agent/agent.h"
 #include "src/storm_agent/agent_session.h"
 #include "src/storm_common/local/local.h"
+#include "src/storm_common/proc_state.h"
 #include "src/storm_common/step_protocol.h"
 
 #define KILL_ROUNDS 50 /* a task may fork while it is looked for */
@@ -74,11 +73,11 @@ static uint32_t stepd_kill_all(pid_t session)
 		if (pid <= 0 || getsid(pid) != session)
 			continue;
 		/* its number may be another process's by now */
-		fd = syscall(SYS_pidfd_open, pid, 0);
+		fd = pidfd_open(pid, 0);
 		if (fd < 0)
 			continue;
 		if (getsid(pid) == session &&
-		    !syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0))
+		    !pidfd_send_signal(fd, SIGKILL, NULL, 0))
 			found++;
 		close(fd);
 	}
@@ -206,8 +205,7 @@ agent_stepd_watch(struct agent_session *s, int sock, uint32_t node,
 	uid_t uid;
 	int fd;
 
-	if (local_peer(sock, &uid, &pid) ||
-	    (fd = syscall(SYS_pidfd_open, pid, 0)) < 0)
+	if (local_peer(sock, &uid, &pid) || (fd = pidfd_open(pid, 0)) < 0)
 		return NULL;
 	d = xmalloc(sizeof(*d));
 	d->a = a;
@@ -245,17 +243,10 @@ void agent_stepd_told(struct agent_stepd *d, uint8_t kind, uint32_t code,
 /* The kernel closes a process's files when it has no memory any more. */
 static bool stepd_is_dying(pid_t pid)
 {
-	char path[32];
-	unsigned long pages = 0;
-	FILE *f;
+	char pages[256];
 
-	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
-	f = fopen(path, "re");
-	if (f && fscanf(f, "%lu", &pages) != 1)
-		pages = 0;
-	if (f)
-		fclose(f);
-	return !pages;
+	proc_read(pid, "statm", pages, sizeof(pages));
+	return !strtoul(pages, NULL, 10);
 }
 
 void agent_stepd_closed(struct agent_stepd *d)
