@@ -16,7 +16,7 @@
 #include "run_sock.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
-#include "src/storm_common/conf_read.h"
+#include "src/storm_common/conf_user.h"
 
 #define BUFFER (4u << 20) /* of a socket */
 #define FORMER_LIMIT (60 * STORM_SEC)
@@ -115,22 +115,10 @@ const struct storm_conf *launcher_conf(void)
 {
 	static struct storm_conf conf; /* large */
 	static bool read;
-	const char *slurm = getenv("SLURM_CONF");
-	const char *slash = slurm ? strrchr(slurm, '/') : NULL;
-	struct conf_sources from = { 0 };
-	char path[PATH_MAX];
 
-	if (read)
-		return &conf;
+	if (!read)
+		conf_user_read(&conf, launcher_conf_fault, NULL);
 	read = true;
-	snprintf(path, sizeof(path), "%.*s/storm.conf",
-		 slash ? (int) (slash - slurm) : (int) strlen("/etc/slurm"),
-		 slash ? slurm : "/etc/slurm");
-	storm_conf_default(&conf);
-	if (!access(path, R_OK)) {
-		from.path = path;
-		conf_read(&from, &conf, NULL, launcher_conf_fault, NULL);
-	}
 	return &conf;
 }
 
