@@ -60,6 +60,17 @@ static void unwind_name(struct stack_node *node)
 	stack_clean(node->name, sizeof(node->name), name ? name : "?");
 }
 
+/* Stop the tasks, for ALARM at most.  *begun: when.  False: they cannot be looked for. */
+static bool unwind_stop(struct unwind_job *job, uint64_t *begun)
+{
+	*begun = storm_now();
+	alarm(ALARM);
+	if (!unwind_find(job))
+		return false;
+	unwind_hold(job);
+	return true;
+}
+
 /* Wait for the strobe, stop the tasks, and wait until all nodes have done so.  *alone: this
  * node cannot wait for others, and has not stopped them.  False: the asker is gone. */
 static bool unwind_stand(struct unwind_job *job, bool *alone, uint64_t *begun)
@@ -67,11 +78,8 @@ static bool unwind_stand(struct unwind_job *job, bool *alone, uint64_t *begun)
 	*alone = !member_wait(STACK_STOP, storm_now() + STROBE_LIMIT, 0);
 	if (*alone)
 		return true;
-	*begun = storm_now();
-	alarm(ALARM);
-	if (!unwind_find(job))
+	if (!unwind_stop(job, begun))
 		return false;
-	unwind_hold(job);
 	member_tell(STAGE_STANDS);
 	if (member_wait(STACK_WALK, storm_now() + STAND_LIMIT, STACK_SILENCE)) {
 		member_tell(STAGE_WALKS);
@@ -93,13 +101,8 @@ static int unwind_look(struct unwind_job *job, uint32_t nth,
 
 	if (!unwind_stand(job, &alone, &begun))
 		return 1;
-	if (alone) {
-		begun = storm_now();
-		alarm(ALARM);
-		if (!unwind_find(job))
-			return 1;
-		unwind_hold(job);
-	}
+	if (alone && !unwind_stop(job, &begun))
+		return 1;
 	well = unwind_collect(job, &stacks);
 	unwind_release(job);
 	node->stood_us = (storm_now() - begun) / STORM_US;

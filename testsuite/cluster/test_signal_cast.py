@@ -190,8 +190,8 @@ def attack(cluster, preload, step, nodes):
 
 
 def test_another_step_of_the_user(cluster, preload):
-    """An agent signals the session's own step alone. (Slurm lets a user signal all of
-    his steps, and srun asks it next.)"""
+    """An agent signals the session's own step alone. (Slurm lets users signal all of
+    their steps, and srun asks it next.)"""
     with victim(cluster) as (_, step):
         run = attack(cluster, preload, step, "n3,n4")
         os.unlink(run.dir / "forge")

@@ -69,7 +69,7 @@ int storm_owner_xfer_from(struct storm_owner *o, const struct storm_idset *P,
  * for it. */
 void storm_owner_forget(struct storm_owner *o, void *token, uint64_t now);
 /* If this transfer is not decided yet, it aborts.  True: it has, or will; its
- * xfer_done() is called as ever, and its bytes must stay until then.  False: it
+ * xfer_done() is called as usual, and its bytes must stay until then.  False: it
  * is decided otherwise, or has ended. */
 bool storm_owner_cancel(struct storm_owner *o, const void *token, uint64_t now);
 /* These ids of a kind are over: they are not reported any more, and are

@@ -19,9 +19,9 @@ struct task_reports;
 
 /*
  * Lives from the step's creation to the end of
- * slurm_step_launch_wait_finish(), which waits for those that hold it.  Only the step's own thread of srun creates
- * and closes it.  The lock protects what the domain's thread and srun's message
- * thread use.
+ * slurm_step_launch_wait_finish(), which waits for those that hold it.  Only the
+ * step's own thread of srun creates and closes it.  The lock protects what the
+ * domain's thread and srun's message thread use.
  */
 struct storm_session {
 	slurm_step_id_t step_id;
