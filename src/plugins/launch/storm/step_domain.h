@@ -96,8 +96,7 @@ char *step_domain_known(const struct step_domain *sd);
 char *step_domain_leave_known(struct step_domain *sd);
 /* As step_domain_known(), for nodes in Slurm's form, without a domain.  NULL
  * also if it is time to try the paths again, or the nodes would be odd. */
-char *step_domain_goes_round(const char *nodelist,
-			     const struct storm_conf *conf);
+char *step_domain_goes_round(const char *nodelist, const struct storm_conf *c);
 
 /* The names of these nodes, "n[1-4]", or how many there are if that is long
  * (xfree). */

@@ -458,18 +458,17 @@ char *step_domain_leave_known(struct step_domain *sd)
 	return why;
 }
 
-char *step_domain_goes_round(const char *nodelist,
-			     const struct storm_conf *conf)
+char *step_domain_goes_round(const char *nodelist, const struct storm_conf *c)
 {
-	struct step_domain sd = { .radix = conf->set.radix };
+	struct step_domain sd = { .radix = c->set.radix };
 	struct storm_outcome out = { 0 };
 	char *why = NULL, *bad;
 
 	if (!known_paths_certain())
 		return NULL;
-	if (!(bad = step_domain_take_names(&sd, nodelist, conf->set.port)))
+	if (!(bad = step_domain_take_names(&sd, nodelist, c->set.port)))
 		why = step_domain_known_faults(&sd, &out);
-	if (why && out.nfaults <= step_odd_most(conf, sd.count))
+	if (why && out.nfaults <= step_odd_most(c, sd.count))
 		xfree(why);
 	xfree(out.faults);
 	xfree(bad);

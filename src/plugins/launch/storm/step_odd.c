@@ -29,13 +29,13 @@ void step_odd_clear(struct step_odd *odd)
 	*odd = (struct step_odd) { .conf = odd->conf };
 }
 
-uint32_t step_odd_most(const struct storm_conf *conf, uint32_t nodes)
+uint32_t step_odd_most(const struct storm_conf *c, uint32_t nodes)
 {
-	uint64_t most = conf->odd_max;
+	uint64_t most = c->odd_max;
 
-	if (conf->fallback != FALLBACK_NODES || nodes < 2)
+	if (c->fallback != FALLBACK_NODES || nodes < 2)
 		return 0;
-	if (conf->odd_percent)
+	if (c->odd_percent)
 		most = most * nodes / 100;
 	most = MAX(most, 1);
 	return (uint32_t) MIN(most, nodes - 1);

@@ -29,7 +29,7 @@ void step_odd_clear(struct step_odd *odd);
 
 /* How many of so many nodes may be odd; 0 unless Fallback=nodes.  At least one:
  * one node says nothing about the others.  Never all. */
-uint32_t step_odd_most(const struct storm_conf *conf, uint32_t nodes);
+uint32_t step_odd_most(const struct storm_conf *c, uint32_t nodes);
 
 /* Forget these nodes of sd: those that are odd. */
 void step_odd_remove(const struct step_odd *odd, struct step_domain *sd);
