@@ -86,6 +86,40 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 	snprintf(buf, size, "{}");
 }
 
+/* What is watched is forgotten once: the address sanitizer sees it. */
+struct agent_stepd {
+	uint32_t node, code;
+};
+
+struct agent_stepd *
+agent_stepd_watch(struct agent_session *s, int sock, uint32_t node,
+		  void (*drain)(struct agent *a, const struct agent_stepd *d))
+{
+	struct agent_stepd *d = malloc(sizeof(*d));
+
+	must(s == &session && sock >= 0 && drain && d);
+	*d = (struct agent_stepd) { .node = node };
+	return d;
+}
+
+void agent_stepd_told(struct agent_stepd *d, uint8_t kind, uint32_t code,
+		      const struct storm_idset *ids)
+{
+	must(kind < KINDS && ids->count);
+	if (d)
+		d->code = code;
+}
+
+void agent_stepd_closed(struct agent_stepd *d)
+{
+	free(d);
+}
+
+void agent_stepd_stop(struct agent *a)
+{
+	must(!a->local.conns);
+}
+
 static void net_drop(struct storm_net *net, uint32_t ppm, uint64_t seed)
 {
 	(void) net;
