@@ -94,6 +94,18 @@ static void must_propose(const struct storm_conf *c)
 	free(kept);
 }
 
+static void must_be_health(const struct storm_health_conf *h)
+{
+	must(!h->period ||
+	     (h->period >= STORM_SEC && h->period <= 3600 * STORM_SEC));
+	must(h->timeout >= 100 * STORM_MS && h->timeout <= 3600 * STORM_SEC);
+	must(h->space <= 1ULL << 50 && h->memory <= 1ULL << 50);
+	must(memchr(h->program, 0, sizeof(h->program)));
+	must(!*h->program || *h->program == '/' || !strcmp(h->program, "none"));
+	must(memchr(h->paths, 0, sizeof(h->paths)));
+	must(!*h->paths || *h->paths == '/');
+}
+
 static void must_be_conf(const struct storm_conf *c)
 {
 	const struct storm_settings *s = &c->set;
@@ -135,12 +147,18 @@ static void must_be_conf(const struct storm_conf *c)
 	     s->op_timeout <= 3600 * STORM_SEC);
 	must(s->sessions_max >= 1 && s->sessions_max <= 65536);
 	must(s->drop_ppm <= 1000000);
-	must(c->fallback == FALLBACK_WARN || c->fallback == FALLBACK_NEVER);
+	must(c->fallback == FALLBACK_NODES || c->fallback == FALLBACK_WARN ||
+	     c->fallback == FALLBACK_NEVER);
+	must(!c->odd_percent || c->odd_max <= 100);
 	must(c->agent_linger <= 3600 * STORM_SEC);
 	must(c->launcher_port_first >= 1024 &&
 	     c->launcher_port_first <= c->launcher_port_last);
 	must(c->launcher_idle <= 2592000 * STORM_SEC);
 	must(c->launch_nodes >= 1 && c->launch_nodes <= 65536);
+	must(c->gang.act_after >= STORM_SEC &&
+	     c->gang.act_after <= 3600 * STORM_SEC);
+	must(!c->gang.failed_percent || c->gang.failed_max <= 100);
+	must_be_health(&c->health);
 	must_be_partitions(&c->gang);
 }
 
