@@ -19,6 +19,7 @@
 #include "keeper_step.h"
 #include "launcher_base.h"
 #include "run_sock.h"
+#include "run_sweep.h"
 
 static struct {
 	const char *socket;
@@ -43,6 +44,8 @@ static bool keeper_init(char *why, size_t size)
 static bool keeper_lock(char *why, size_t size)
 {
 	keeper.locked = launcher_lock(keeper.socket, why, size) >= 0;
+	if (keeper.locked)
+		run_sweep(keeper.socket);
 	return keeper.locked; /* it is never closed */
 }
 

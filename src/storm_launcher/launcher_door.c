@@ -15,6 +15,7 @@
 #include "door.h"
 #include "launcher_base.h"
 #include "launcher_private.h"
+#include "run_sweep.h"
 #include "src/libstorm/base/clock.h"
 
 /* A head with many strangers serves later. */
@@ -49,6 +50,7 @@ void launcher_door_open(struct storm_in *in)
 		return;
 	memcpy(door.key, key, STORM_KEY_LEN);
 	if (run_sock_path(job, &path, why, sizeof(why))) {
+		run_sweep(path);
 		door.door = door_create(path, true);
 		snprintf(why, sizeof(why), "%s: %s", path, strerror(errno));
 	}

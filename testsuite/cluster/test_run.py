@@ -12,7 +12,7 @@ import pytest
 
 from harness import until
 from run_lab import (  # noqa: F401
-    batch, begin, client, cmdline, CPUS, end_run, ENDED, ended,
+    batch, begin, client, cmdline, CPUS, end_run, ENDED, ended, files,
     full, heads, held, HELD_START, lab, launchers, limit, listens,
     name_is_taken, NODES,
     nothing_left, printed, processes, runs_now, said, STARTED, stopped,
@@ -470,6 +470,57 @@ def test_job_ends(lab):
     until(lambda: len(processes(lab, "sleep")) == NODES, "four tasks")
     lab.root("scancel -u user")
     nothing_left(lab)
+
+
+#: Names of jobs that have ended: a keeper and a launcher that were killed, one whose start
+#: failed, one that lives, and a launcher that begins
+LEFT = """
+left() {
+cat >left.py <<'END'
+import fcntl, os, socket, time
+def name(job, part):
+    return f"/tmp/storm-{os.getuid()}/{job}.{os.uname()[1]}.{part}"
+def made(job, part):
+    return open(name(job, part), "w")
+def bound(job, age):
+    socket.socket(socket.AF_UNIX).bind(name(job, "sock"))
+    os.utime(name(job, "sock"), (time.time() - age,) * 2)
+os.makedirs(os.path.dirname(name(0, "")), 0o700, exist_ok=True)
+bound(7001, 100); made(7001, "keep"); made(7001, "log")
+bound(7002, 100); made(7002, "lock")
+made(7003, "log")
+bound(7004, 100); lives = made(7004, "keep")
+fcntl.flock(lives, fcntl.LOCK_EX)
+bound(7005, 0)
+open(os.uname()[1], "w").close()
+time.sleep(1000)
+END
+srun --launch=slurm --overlap -N2 -n2 --ntasks-per-node=1 python3 left.py &
+until [ -e n1 ] && [ -e n2 ]; do sleep 0.05; done
+}
+"""
+
+
+def test_sweep(lab):
+    """What killed processes of other jobs have left goes with the next launchers on that
+    host; what somebody has does not."""
+    one = begin(lab, LEFT + """left
+storm run -N2 true; touch swept; until [ -e go ]; do sleep 0.05; done
+kill %1; wait; storm run --stop
+""", nodes=2)
+    until(lambda: (one.dir / "swept").exists(), one.log)
+    try:
+        for n in "n1", "n2":
+            assert sorted(name for name in lab.listing(n, "/tmp/storm-20001")
+                          if name.startswith("700")) == [
+                f"7003.{n}.log", f"7004.{n}.keep", f"7004.{n}.sock", f"7005.{n}.sock"]
+    finally:
+        (one.dir / "go").touch()
+        one.finish()
+        for name in files(lab):
+            if ":700" in name:
+                lab.remove("/tmp/storm-20001/" + name[3:], [name[:2]])
+    assert one.finish().code == 0, one.log()
 
 
 def test_stop(lab):
