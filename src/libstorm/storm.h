@@ -243,6 +243,9 @@ void storm_outcome_clear(struct storm_outcome *out);
  * kind chooses.  libstorm gives no meaning to the numbers. */
 #define STORM_REPORT_KINDS 8
 #define STORM_REPORT_TERMINATED 7 /* libstorm's own, never delivered */
+/* Codes of this kind are values.  With other kinds a code but 0 is bad news, and
+ * goes up the tree in haste. */
+#define STORM_REPORT_VALUE 6
 struct storm_report {
 	uint8_t kind; /* < STORM_REPORT_TERMINATED */
 	uint32_t code;

@@ -10,9 +10,11 @@
 #include "slurm/slurm.h"
 
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0)
+#include "src/srun/libsrun/debugger.h"
 #include "src/srun/libsrun/fname.h"
 #include "src/srun/libsrun/launch.h"
 #else
+#include "src/srun/debugger.h"
 #include "src/srun/fname.h"
 #include "src/srun/launch.h"
 #endif

@@ -119,6 +119,9 @@ static void step_message_interpret(struct step_message *m)
 		m->kind = m->n ? STEP_REPORT_STARTED : 0;
 		m->code = start->return_code;
 		m->ids = step_message_copy_ids(start->task_ids, m->n);
+		if (!m->code && start->local_pids)
+			m->pids =
+				step_message_copy_ids(start->local_pids, m->n);
 		break;
 	case MESSAGE_TASK_EXIT:
 		exited = msg->data;
@@ -190,6 +193,7 @@ void step_message_destroy(struct step_message *m)
 		close(m->fd);
 	xfree(m->bytes);
 	xfree(m->ids);
+	xfree(m->pids);
 	xfree(m);
 }
 

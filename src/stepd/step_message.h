@@ -21,6 +21,7 @@ struct step_message {
 	uint8_t kind;		   /* STEP_REPORT_*; 0: only to be forwarded */
 	uint32_t code, n, unacked; /* n ids, of which so many are unacked */
 	uint32_t *ids;		   /* NO_VAL once acknowledged */
+	uint32_t *pids;		   /* of the ids' tasks; NULL: no start */
 	uint64_t deadline;	   /* CLOCK_MONOTONIC ns */
 	slurm_msg_t msg;	   /* for the answer */
 	int fd;			   /* where slurmstepd waits for it, or -1 */

@@ -86,23 +86,49 @@ static struct local_frame frame; /* the thread's, once it runs */
 
 /* ---------------------------------------------------------------- to the agent --- */
 
+static bool step_relay_say(uint8_t kind, uint32_t code, const uint32_t *ids,
+			   uint32_t n)
+{
+	local_begin(&frame, LOCAL_REPORT);
+	local_put8(&frame, kind);
+	local_put32(&frame, code);
+	local_put32(&frame, n);
+	for (uint32_t i = 0; i < n; i++)
+		local_put32(&frame, ids[i]);
+	if (!local_send(relay.agent, &frame, -1))
+		return true;
+	info("storm: cannot report to the agent: %m");
+	return false;
+}
+
+/* The start's pids, where the step has so many codes for this node.  slurmstepd names
+ * all tasks of the node, in their order. */
+static bool step_relay_report_pids(const struct step_message *m)
+{
+	uint32_t codes = STEP_PID_CODES / storm_max(relay.job->nnodes, 1), n;
+	bool ok = true;
+
+	if (m->n != relay.job->node_tasks)
+		return true;
+	for (uint32_t i = 0; ok && codes && i < m->n; i += n, codes--) {
+		for (n = 1; i + n < m->n && n < LOCAL_IDS_MAX; n++)
+			if (m->pids[i + n] != m->pids[i] + n)
+				break;
+		ok = step_relay_say(STEP_REPORT_PIDS, m->pids[i] - i,
+				    m->ids + i, n);
+	}
+	return ok;
+}
+
 static bool step_relay_report(const struct step_message *m)
 {
+	if (m->pids && !step_relay_report_pids(m))
+		return false;
 	for (uint32_t i = 0; i < m->n; i += LOCAL_IDS_MAX) {
-		uint32_t n = m->n - i;
+		uint32_t n = storm_min(m->n - i, LOCAL_IDS_MAX);
 
-		if (n > LOCAL_IDS_MAX)
-			n = LOCAL_IDS_MAX;
-		local_begin(&frame, LOCAL_REPORT);
-		local_put8(&frame, m->kind);
-		local_put32(&frame, m->code);
-		local_put32(&frame, n);
-		for (uint32_t j = 0; j < n; j++)
-			local_put32(&frame, m->ids[i + j]);
-		if (local_send(relay.agent, &frame, -1)) {
-			info("storm: cannot report to the agent: %m");
+		if (!step_relay_say(m->kind, m->code, m->ids + i, n))
 			return false;
-		}
 	}
 	return true;
 }

@@ -72,7 +72,20 @@ enum step_report {
 	/* An order has come to slurmd.  Code: STEP_SIGNALED() of its number and
 	 * of a code as in DELIVERED.  Ids: node numbers of the domain. */
 	STEP_REPORT_SIGNALED = 5,
+	/* Process ids of tasks that have started, for debuggers that attach to
+	 * srun.  It comes no later than STARTED, and slurmstepd does not wait
+	 * for it.  Code: the pid that the node's first task would have, if
+	 * slurmstepd had forked nothing else: a task's pid is the code and its
+	 * place among the node's tasks.  So tasks of a node, which are forked
+	 * one after another, mostly have one code.  Ids: task ids of the step.
+	 * It is libstorm's kind for values. */
+	STEP_REPORT_PIDS = 6,
 };
+
+/* How many codes of PIDS a step may have, as a report's codes are limited
+ * (STORM_REPORT_CODES).  Each node has an equal part of it.  Tasks beyond that
+ * have no pid in srun. */
+#define STEP_PID_CODES 2048
 
 /* The lower 16 bits of each: Slurm's codes are smaller, but for SLURM_ERROR. */
 #define STEP_SIGNALED(order, rc) \

@@ -125,19 +125,40 @@ def test_mpir_debugger(cluster):
     assert outs[0][0] == outs[1][0] == ["$1 = 4", "$2 = 1"], outs
 
 
+#: A task that leaves its process number, and waits.
+TASK = ["sh", "-c",
+        "cd {dir} && echo $$ > .$SLURM_PROCID && mv .$SLURM_PROCID "
+        "task.$SLURM_PROCID; while [ ! -e go ]; do sleep 0.05; done"]
+
+
 @need_gdb
-def test_debugger_attaches_later(cluster):
-    """The table also exists if it was not requested at the start."""
-    sizes = []
+@pytest.mark.parametrize("step", [
+    ["-N2", "-n4", *TASK],
+    # the tasks of a node do not follow one another
+    ["-N2", "-n6", "-m", "cyclic", *TASK],
+    ["-N2", "-n2", *TASK, ":", "-N2", "-n2", *TASK]],
+    ids=["block", "cyclic", "components"])
+def test_debugger_attaches_later(cluster, step):
+    """The table also exists, with the tasks' process numbers, if it was not
+    requested at the start."""
+    tasks = 6 if "-n6" in step else 4
     for launch in ("slurm", "storm"):
-        s = cluster.start_srun("-N2 -n4 {do} touch up.%t wait {dir}/go",
-                               launch)
-        until(lambda: (s.dir / "up.3").exists(), "the tasks")
-        (pid,) = [p for p in cluster.lab.pids("login", "srun")
-                  if p == s.process.child()]
-        sizes.append(gdb(pid, "print *(int *)&MPIR_proctable_size")[0])
+        s = cluster.start_srun(step, launch)
+        pids = [s.dir / f"task.{t}" for t in range(tasks)]
+        until(lambda: all(p.exists() for p in pids), "the tasks")
+        (srun,) = [p for p in cluster.lab.pids("login", "srun")
+                   if p == s.process.child()]
+        wanted = [f"$1 = {tasks}"] + [
+            f"${t + 2} = {p.read_text().strip()}" for t, p in enumerate(pids)]
+
+        def table():
+            return gdb(srun, "print *(int *)&MPIR_proctable_size", *[
+                f"print *(int *)(*(char **)&MPIR_proctable + {24 * t + 16})"
+                for t in range(tasks)])[0]
+        # srun has the starts a moment later than the tasks
+        until(lambda: table() == wanted, lambda: f"{wanted}: {table()}",
+              timeout=20)
         (s.dir / "go").touch()
         run = s.finish()
         assert run.code == 0, str(run)
-    assert sizes[0] == sizes[1] == ["$1 = 4"], sizes
     cluster.by_storm(run)

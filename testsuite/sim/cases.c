@@ -320,6 +320,55 @@ void case_long_start(void)
 	end(sim, &t);
 }
 
+static bool all_started(void *arg)
+{
+	struct storm_sim *sim = arg;
+
+	for (uint32_t i = 0; i < 100; i++)
+		if (!storm_idset_has(storm_sim_acked(sim, i, 1), i))
+			return false;
+	return true;
+}
+
+/* The datagrams of all nodes, from when they start within 60 ms until they know that
+ * the owner has it.  values: each of them also has a value for the owner. */
+static uint64_t start_with(bool values)
+{
+	enum { NODES = 100, STARTED = 1 };
+	struct told t = { 0 };
+	struct storm_sim *sim = calm(NODES, &t);
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < NODES; i++)
+		n -= storm_sim_traffic(sim, i)->tx_control.datagrams;
+	for (uint32_t k = 0; k < NODES; k++) {
+		uint32_t i = k * 37 % NODES;
+
+		storm_nm_expect(storm_sim_nm(sim, i), storm_sim_session(sim, i),
+				STARTED, 1);
+		if (values)
+			report_one(sim, i, STORM_REPORT_VALUE, 1000 + i, i);
+		report_one(sim, i, STARTED, 0, i);
+		storm_sim_run(sim, 600 * STORM_US, NULL, NULL);
+	}
+	CHECK(storm_sim_run(sim, STORM_SEC, all_started, sim),
+	      "some are not acknowledged");
+	for (uint32_t i = 0; i < NODES; i++)
+		n += storm_sim_traffic(sim, i)->tx_control.datagrams;
+	end(sim, &t);
+	return n;
+}
+
+/* Values of the nodes go up with what else does, and are no reason to hurry. */
+void case_values(void)
+{
+	uint64_t without = start_with(false), with = start_with(true);
+
+	CHECK(with <= without + without / 10,
+	      "%llu datagrams, and %llu with values",
+	      (unsigned long long) without, (unsigned long long) with);
+}
+
 static bool all_told(void *arg)
 {
 	const struct told *t = arg;

@@ -12,6 +12,7 @@
 void case_idle(void);		   /* an hour of nothing */
 void case_quiet(void);		   /* what life costs where nothing is lost */
 void case_long_start(void);	   /* nodes start one by one */
+void case_values(void);		   /* reports of values cost little */
 void case_reporting(void);	   /* reports hide no death */
 void case_overdue(void);	   /* a node is slow, or dead */
 void case_orphaned(void);	   /* OPEN fails, and a parent dies */

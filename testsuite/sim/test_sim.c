@@ -152,6 +152,7 @@ int main(int argc, char **argv)
 		case_idle();
 		case_quiet();
 		case_long_start();
+		case_values();
 		case_reporting();
 		case_overdue();
 		case_orphaned();

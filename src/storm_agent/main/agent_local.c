@@ -34,7 +34,7 @@
 #include "src/storm_common/local/local.h"
 #include "src/storm_common/step_protocol.h"
 
-#define KINDS (STEP_REPORT_EXITED + 1)
+#define KINDS (STEP_REPORT_EXITED + 1) /* that slurmstepd waits for */
 
 struct agent_conn {
 	struct agent_io io;
@@ -168,9 +168,10 @@ static void agent_local_report(struct agent *a, struct agent_conn *c)
 	uint8_t kind = local_get8(&frame);
 	uint32_t code = local_get32(&frame), n = local_get32(&frame);
 	struct storm_idset ids = { 0 };
+	bool pids = kind == STEP_REPORT_PIDS;
 	int rc = 0;
 
-	if (!c->s || kind >= KINDS || !n || n > LOCAL_IDS_MAX)
+	if (!c->s || (kind >= KINDS && !pids) || !n || n > LOCAL_IDS_MAX)
 		goto refuse;
 	for (uint32_t i = 0; i < n && !rc; i++) {
 		uint32_t id = local_get32(&frame);
@@ -178,8 +179,10 @@ static void agent_local_report(struct agent *a, struct agent_conn *c)
 		rc = storm_idset_add(&ids, id, id);
 	}
 	if (rc || !local_end(&frame) ||
-	    storm_idset_union(&c->told[kind], &ids) ||
-	    storm_nm_report(a->nm, c->s->id, kind, code, &ids, storm_now()))
+	    (!pids && storm_idset_union(&c->told[kind], &ids)))
+		goto refuse;
+	rc = storm_nm_report(a->nm, c->s->id, kind, code, &ids, storm_now());
+	if (rc && !pids) /* only debuggers miss those */
 		goto refuse;
 	agent_stepd_told(c->stepd, kind, code, &ids);
 	a->count.reports += n;

@@ -79,7 +79,7 @@ static int nm_report_merge(struct nm_news *n, uint8_t kind, uint32_t code,
 
 	if (fresh.count) {
 		n->any = true;
-		n->haste |= code != 0;
+		n->haste |= code != 0 && kind != STORM_REPORT_VALUE;
 	}
 	storm_idset_clear(&fresh);
 	return err;

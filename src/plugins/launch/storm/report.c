@@ -7,6 +7,10 @@
  * handlers expect one message for each node, and print one line for each with
  * failed tasks.  So reports are split by node, and a user sees the same lines.
  *
+ * Process ids come apart from the starts, and perhaps later, as only debuggers that
+ * attach to srun need them.  They go where srun's handler puts those of a start: into
+ * the table of MPIR.
+ *
  * The handlers may call slurmctld (--kill-on-bad-exit).  libstorm's thread must
  * not wait for that, so another thread runs them.
  *
@@ -14,6 +18,7 @@
  */
 #include "config.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +32,7 @@
 #include "src/common/xstring.h"
 
 #include "report.h"
+#include "src/slurm/srun.h"
 #include "src/storm_common/step_protocol.h"
 #include "step_launch.h"
 
@@ -45,6 +51,7 @@ struct task_reports {
 	struct item *head, **tail;
 	bool stop, running;
 	char **node_name; /* of the step's layout */
+	uint32_t *pids;	  /* by task; 0: not known.  The thread's */
 	uint32_t nodes;
 };
 
@@ -141,29 +148,62 @@ static void task_reports_exited(struct storm_session *s, uint32_t *ids,
 	storm_step_exited(s->sls, &msg);
 }
 
+/* srun's own table of MPIR, which it has before the step and until it ends.  *size
+ * entries; 0: this is not srun. */
+static MPIR_PROCDESC *task_reports_table(uint32_t *size)
+{
+	MPIR_PROCDESC **table = dlsym(RTLD_DEFAULT, "MPIR_proctable");
+	const int *n = dlsym(RTLD_DEFAULT, "MPIR_proctable_size");
+
+	*size = table && *table && n && *n > 0 ? (uint32_t) *n : 0;
+	return *size ? *table : NULL;
+}
+
+static void task_reports_pids(const struct storm_session *s,
+			      const struct item *it)
+{
+	uint32_t size, *pids = s->reports->pids;
+	MPIR_PROCDESC *table = task_reports_table(&size);
+
+	for (uint32_t i = 0; i < it->count; i++)
+		for (uint32_t t = it->r[i].first;
+		     t <= it->r[i].last && t < s->tasks; t++) {
+			pids[t] = it->code + s->task_place[t];
+			if (t + s->first_task < size)
+				table[t + s->first_task].pid = (int) pids[t];
+		}
+}
+
 static void task_reports_handle(struct storm_session *s, const struct item *it)
 {
 	/* srun prints nothing for tasks that succeed: one call for all. */
 	bool together = it->kind == STEP_REPORT_EXITED && !it->code &&
 			get_log_level() < LOG_LEVEL_VERBOSE;
-	uint32_t count, i, j, *ids, *no_pids;
-	struct task_ref *refs = task_reports_sort(s, it, &count);
+	uint32_t count, i, j, *ids, *pids;
+	struct task_ref *refs;
 
+	if (it->kind == STEP_REPORT_PIDS) {
+		task_reports_pids(s, it);
+		return;
+	}
+	refs = task_reports_sort(s, it, &count);
 	ids = xcalloc(count + 1, sizeof(*ids));
-	no_pids = xcalloc(count + 1, sizeof(*no_pids));
+	pids = xcalloc(count + 1, sizeof(*pids));
 	for (i = 0; i < count; i = j) {
 		for (j = i;
 		     j < count && (together || refs[j].node == refs[i].node);
-		     j++)
+		     j++) {
 			ids[j - i] = refs[j].task;
+			pids[j - i] = s->reports->pids[refs[j].task];
+		}
 		if (it->kind == STEP_REPORT_STARTED)
-			task_reports_started(s, refs[i].node, ids, no_pids,
-					     j - i, it->code);
+			task_reports_started(s, refs[i].node, ids, pids, j - i,
+					     it->code);
 		else
 			task_reports_exited(s, ids, j - i, it->code);
 	}
 	xfree(ids);
-	xfree(no_pids);
+	xfree(pids);
 	xfree(refs);
 }
 
@@ -217,10 +257,14 @@ int task_reports_start(struct storm_session *s)
 		return SLURM_ERROR;
 	}
 	s->task_node = xcalloc(s->tasks, sizeof(*s->task_node));
+	s->task_place = xcalloc(s->tasks, sizeof(*s->task_place));
+	q->pids = xcalloc(s->tasks, sizeof(*q->pids));
 	for (n = 0; n < q->nodes; n++)
 		for (i = 0; i < layout->tasks[n]; i++)
-			if (layout->tids[n][i] < s->tasks)
+			if (layout->tids[n][i] < s->tasks) {
 				s->task_node[layout->tids[n][i]] = n;
+				s->task_place[layout->tids[n][i]] = i;
+			}
 	s->reports = q;
 	if (pthread_create(&q->thread, NULL, task_reports_thread, s)) {
 		error("storm: cannot start a thread: %m");
@@ -251,6 +295,7 @@ void task_reports_stop(struct storm_session *s)
 	for (n = 0; n < q->nodes; n++)
 		xfree(q->node_name[n]);
 	xfree(q->node_name);
+	xfree(q->pids);
 	slurm_mutex_destroy(&q->lock);
 	slurm_cond_destroy(&q->cond);
 	xfree(q);
@@ -266,7 +311,8 @@ static void task_reports_push(struct storm_session *s,
 	struct item *it;
 
 	if (!q ||
-	    (r->kind != STEP_REPORT_STARTED && r->kind != STEP_REPORT_EXITED))
+	    (r->kind != STEP_REPORT_STARTED && r->kind != STEP_REPORT_EXITED &&
+	     r->kind != STEP_REPORT_PIDS))
 		return;
 	it = xmalloc(sizeof(*it) + r->ids.count * sizeof(it->r[0]));
 	it->kind = r->kind;

@@ -217,6 +217,7 @@ void storm_session_close(struct storm_session *s)
 	xfree(s->answer);
 	xfree(s->answer_rc);
 	xfree(s->task_node);
+	xfree(s->task_place);
 	FREE_NULL_BITMAP(s->begun);
 	FREE_NULL_BITMAP(s->exited);
 	slurm_mutex_destroy(&s->lock);

@@ -56,8 +56,10 @@ struct storm_session {
 	struct step_signals signals;
 
 	uint32_t tasks;
-	uint32_t *task_node; /* node of the step's layout, by task */
-	bitstr_t *begun;     /* tasks whose start was reported as good */
+	uint32_t *task_node;  /* node of the step's layout, by task */
+	uint32_t *task_place; /* among the node's tasks, by task */
+	uint32_t first_task;  /* of a component among those of all, else 0 */
+	bitstr_t *begun;      /* tasks whose start was reported as good */
 	bool over;	  /* slurmctld's word, before all tasks have started */
 	bitstr_t *exited; /* tasks whose end was reported */
 	uint64_t last_exit; /* ns, storm_now(); the last of these */

@@ -98,6 +98,8 @@ int storm_step_launch(slurm_step_ctx_t *ctx,
 		s->rec.tasks = s->sls->layout->task_cnt;
 		/* also of a step that Slurm launches: see step_end_lost() */
 		s->tasks = s->rec.tasks;
+		if (params->het_job_task_offset != NO_VAL)
+			s->first_task = params->het_job_task_offset;
 		s->begun = bit_alloc(s->tasks);
 		s->exited = bit_alloc(s->tasks);
 		s->rec.phase[LAUNCH_PHASE_EXEC].start = storm_now();
