@@ -132,7 +132,7 @@ struct owner_reports {
 	uint64_t again_at, again_wait;
 };
 
-/* The queue of ordered operations, in their order: owner_xfer.c. */
+/* The queue of ordered operations, in their order: owner_queue.c, owner_xfer.c. */
 struct owner_operations {
 	struct owner_xfer *first, **tail; /* the first is under way */
 	struct owner_xfer *heir; /* room for one of the previous owner */
@@ -466,7 +466,7 @@ void owner_repair_last(struct storm_owner *o, uint64_t now);
 uint64_t owner_repair_tick(struct storm_owner *o, uint64_t now);
 void owner_repair_end(struct storm_owner *o); /* nobody lacks anything */
 
-/* owner_xfer.c */
+/* owner_queue.c */
 /* Copy P to the empty out.  NULL leaves it empty, which means all members. */
 int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
 		   struct storm_idset *out);
@@ -479,6 +479,8 @@ int owner_xfer_queue_target(struct storm_owner *o, const struct storm_idset *P,
 			    const struct storm_target *to,
 			    const struct storm_bytes *from, uint64_t len,
 			    void *token);
+
+/* owner_xfer.c */
 /* Queue the operation that the previous owner may have left undecided. */
 void owner_xfer_inherit(struct storm_owner *o, uint64_t now);
 /* The sum of the subtrees has changed: go on with the operation under way.
