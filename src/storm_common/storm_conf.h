@@ -24,6 +24,14 @@ enum storm_fallback {
 	FALLBACK_NEVER	/* fail */
 };
 
+/* FailedLaunch: what a command does before COMMIT about nodes that STORM does not
+ * reach, and whose slurmd does not answer either. */
+enum storm_failed_launch {
+	FAILED_LAUNCH_FALLBACK, /* what Fallback says */
+	FAILED_LAUNCH_RETRY, /* leave them out where the step may; else fail */
+	FAILED_LAUNCH_FAIL
+};
+
 /* Which of Slurm's schedulers sched/storm runs, and how it packs. */
 enum storm_base { BASE_BACKFILL, BASE_BUILTIN };
 enum storm_packing { PACKING_FIRST_FIT, PACKING_BUDDY };
@@ -101,6 +109,7 @@ struct storm_context_conf {
 struct storm_conf {
 	struct storm_settings set;
 	enum storm_fallback fallback;
+	enum storm_failed_launch failed_launch;
 	/* With FALLBACK_NODES so many nodes are few, or so many per cent of a
 	 * command's. */
 	uint32_t odd_max;

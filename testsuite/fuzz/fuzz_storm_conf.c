@@ -149,6 +149,9 @@ static void must_be_conf(const struct storm_conf *c)
 	must(s->drop_ppm <= 1000000);
 	must(c->fallback == FALLBACK_NODES || c->fallback == FALLBACK_WARN ||
 	     c->fallback == FALLBACK_NEVER);
+	must(c->failed_launch == FAILED_LAUNCH_FALLBACK ||
+	     c->failed_launch == FAILED_LAUNCH_RETRY ||
+	     c->failed_launch == FAILED_LAUNCH_FAIL);
 	must(!c->odd_percent || c->odd_max <= 100);
 	must(c->agent_linger <= 3600 * STORM_SEC);
 	must(c->launcher_port_first >= 1024 &&

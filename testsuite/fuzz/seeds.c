@@ -1275,6 +1275,7 @@ static void conf(void)
 		"Window=1M\nRate=2g\nSocketBuffer=128k\nMTU=9000\n"
 		"OpenTimeout=2s\nDeadTimeout=700\nOpTimeout=900ms\n"
 		"Heartbeat=300\nMaxSessions=5\nFallback=NEVER\n"
+		"FailedLaunch=retry\n"
 		"AgentLinger=0\nDropPercent=2.5\nDropSeed=18446744073709551615\n",
 		"Transport=verbs\nTransportFallback=no\nDataRail=mlx5_0:1\n"
 		"StrobeRail=ib1\nGidIndex=3\nStrobeGidIndex=0\nPKey=0x8001\n"

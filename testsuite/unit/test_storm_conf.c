@@ -209,6 +209,13 @@ START_TEST(test_gang)
 	good("Fallback=warn\nMaxFallbackNodes=3\n");
 	must(conf.fallback == FALLBACK_WARN && conf.odd_max == 3 &&
 	     !conf.odd_percent);
+	must(conf.failed_launch == FAILED_LAUNCH_FALLBACK);
+	good("FailedLaunch=Retry\n");
+	must(conf.failed_launch == FAILED_LAUNCH_RETRY);
+	good("FailedLaunch=fail\n");
+	must(conf.failed_launch == FAILED_LAUNCH_FAIL);
+	good("FailedLaunch=fallback\n");
+	must(conf.failed_launch == FAILED_LAUNCH_FALLBACK);
 	good("Health=0\nHealthSpace=1G\nHealthPaths=/a:/b/c\nHealthBusy=yes\n");
 	must(!conf.health.period && conf.health.space == 1 << 30);
 	must(!strcmp(conf.health.paths, "/a:/b/c") && conf.health.busy);
@@ -415,6 +422,7 @@ START_TEST(test_wrong_values)
 		{ "MaxUserMemory", "some" },
 		{ "AllowUsers", "," },
 		{ "Fallback", "always" },
+		{ "FailedLaunch", "again" },
 		{ "AgentCPUs", "some" },
 		{ "AgentCPUs", "1024" },
 		{ "AgentCPUs", "3-1" },

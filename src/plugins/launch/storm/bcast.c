@@ -90,6 +90,8 @@ static char *bcast_try(struct step_cast *c, const char *nodelist,
 	bool fresh = !c->domain;
 	char *why = NULL;
 
+	xfree(transfer.path);
+	transfer.path = xstrdup(msg->fname);
 	if (transfer.each)
 		to.flags |= STORM_FILE_EACH;
 	if (msg->flags & FILE_BCAST_FORCE)
@@ -131,8 +133,6 @@ static char *bcast_try(struct step_cast *c, const char *nodelist,
 		step_domain_destroy(c->domain);
 		c->domain = NULL;
 	}
-	xfree(transfer.path);
-	transfer.path = xstrdup(msg->fname);
 	return why;
 }
 
@@ -163,6 +163,16 @@ bcast_source_fault(const struct storm_outcome *out)
 	return NULL;
 }
 
+/* Nodes have failed, and FailedLaunch has the command end. */
+static void bcast_log_stop(const struct step_odd *odd)
+{
+	char *why = step_odd_why_stop(odd);
+
+	error("storm: %s; %s is not on all nodes, as FailedLaunch says; repair that, or use a job without %s",
+	      why, transfer.path, odd->failed);
+	xfree(why);
+}
+
 /* Log a transfer that no node has applied. */
 static void bcast_log_failure(const struct step_domain *sd,
 			      const struct storm_outcome *out,
@@ -171,7 +181,9 @@ static void bcast_log_failure(const struct step_domain *sd,
 	char *nodes = step_domain_all_failed(sd, out, STORM_EEXIST);
 	const struct storm_fault *source = bcast_source_fault(out);
 
-	if (source)
+	if (sd->odd && sd->odd->stop)
+		bcast_log_stop(sd->odd);
+	else if (source)
 		stock_bcast_source_error(source->sys);
 	else if (nodes)
 		error("storm: %s exists on %s; use --force to replace it",
@@ -228,6 +240,8 @@ static bool bcast_falls_back(struct step_cast *c,
 		xfree(*why);
 		return true;
 	}
+	if (c->sdc.odd->stop)
+		return false;
 	transfer.again = storm_fall_back(c->conf->fallback, c->otherwise, *why,
 					 &c->fallback);
 	*why = NULL;
@@ -253,6 +267,8 @@ static bool bcast_sends_rest(struct step_cast *c,
 		xfree(*why);
 		return true;
 	}
+	if (c->sdc.odd->stop)
+		return false;
 	for (uint32_t i = 0; i < out->faults_kept; i++)
 		xstrfmtcat(transfer.left, "%s%s", transfer.left ? "," : "",
 			   c->domain->names[out->faults[i].node]);
@@ -306,7 +322,9 @@ static list_t *bcast_finish(struct step_cast *c)
 			list = list_create(destroy_data_info);
 			break;
 		}
-		if (text)
+		if (text && c->sdc.odd->stop)
+			bcast_log_stop(c->sdc.odd);
+		else if (text)
 			error("storm: %s is not on all nodes: %s",
 			      transfer.path, text);
 		list = text ? storm_answers(c->domain, &out) :
@@ -350,13 +368,18 @@ list_t *storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout)
 	if (transfer.again) /* storm_bcast() has Slurm's code begin once more */
 		return list_create(destroy_data_info);
 	if (transfer.rest || (c->fallback && !transfer.gave_up))
-		return slurm_send_recv_msgs(
-			transfer.left ? transfer.left : nodelist, msg, timeout);
+		return storm_send_living(
+			c->sdc.odd, transfer.left ? transfer.left : nodelist,
+			msg, timeout);
 	if (block->block_no == 1 &&
 	    (why = bcast_start(c, nodelist, block, timeout))) {
-		if (storm_fall_back(c->conf->fallback, c->otherwise, why,
-				    &c->fallback))
-			return slurm_send_recv_msgs(nodelist, msg, timeout);
+		if (c->sdc.odd->stop) {
+			bcast_log_stop(c->sdc.odd);
+			xfree(why);
+		} else if (storm_fall_back(c->conf->fallback, c->otherwise, why,
+					   &c->fallback))
+			return storm_send_living(c->sdc.odd, nodelist, msg,
+						 timeout);
 		transfer.gave_up = transfer.told = true;
 		return storm_answer(NULL, nodelist,
 				    SLURM_COMMUNICATIONS_CONNECTION_ERROR);
@@ -417,10 +440,13 @@ static void bcast_add_odd(const struct step_cast *c, int rc)
 {
 	const struct step_odd *odd = c->sdc.odd;
 
-	if (odd->count && (transfer.left || !c->fallback) &&
+	char *nodes = step_odd_served(odd, odd->nodes);
+
+	if (nodes && (transfer.left || !c->fallback) &&
 	    (!rc || transfer.each) && !(c->abort && *c->abort))
 		xstrfmtcat(transfer.left, "%s%s", transfer.left ? "," : "",
-			   odd->nodes);
+			   nodes);
+	xfree(nodes);
 }
 
 int storm_bcast(struct step_cast *c, struct bcast_parameters *params)

@@ -63,6 +63,10 @@ list_t *storm_answer(list_t *list, const char *node, int rc);
 list_t *storm_answers(const struct step_domain *sd,
 		      const struct storm_outcome *out);
 
+/* slurm_send_recv_msgs(), but to no node that has failed. */
+list_t *storm_send_living(const struct step_odd *odd, const char *nodelist,
+			  slurm_msg_t *msg, int timeout);
+
 /* slurm_file_bcast.c: Slurm's file_bcast.c, which sends by
  * storm_bcast_send().  Without a storm_bcast() under way that is Slurm's own
  * broadcast.  Pointers stay Slurm's. */

@@ -32,6 +32,16 @@ list_t *storm_answer(list_t *list, const char *node, int rc)
 	return list;
 }
 
+list_t *storm_send_living(const struct step_odd *odd, const char *nodelist,
+			  slurm_msg_t *msg, int timeout)
+{
+	char *living = step_odd_living(odd, nodelist);
+	list_t *list = slurm_send_recv_msgs(living, msg, timeout);
+
+	xfree(living);
+	return list;
+}
+
 /* What slurmd returns for such a failure: the errno of an open, SLURM_ERROR
  * for a write. */
 static int bcast_slurmd_rc(const struct storm_fault *f)

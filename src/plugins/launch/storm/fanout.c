@@ -38,6 +38,7 @@
 #include "replay.h"
 #include "report.h"
 #include "src/storm_common/step_protocol.h"
+#include "step_launch.h"
 #include "step_signal.h"
 
 #define POLL_NS 100000000 /* how often to check for an abort */
@@ -351,7 +352,7 @@ static void fanout_odd_begin(struct odd_launch *o,
 			     const char *nodelist, const struct launch *l,
 			     int timeout)
 {
-	if (!(o->nodes = step_odd_of(&s->odd, nodelist)))
+	if (!(o->nodes = step_odd_served(&s->odd, nodelist)))
 		return;
 	o->msg = l->msg;
 	o->timeout = timeout;
@@ -374,6 +375,27 @@ static void fanout_odd_end(struct odd_launch *o, list_t *list)
 	xfree(o->nodes);
 }
 
+/* Slurm's own launch, but for nodes that have failed. */
+static list_t *fanout_by_slurm(const struct storm_session *s,
+			       const char *nodelist, slurm_msg_t *msg,
+			       int timeout)
+{
+	list_t *list = storm_send_living(&s->odd, nodelist, msg, timeout);
+
+	if (s->odd.failed)
+		storm_step_lost(s->sls, &s->step_id, s->odd.failed);
+	return list;
+}
+
+/* Nodes have failed since launch_step_check(), and the step may not do without:
+ * srun's shepherd ends it. */
+static void fanout_stop(const struct storm_session *s)
+{
+	char *why = step_odd_no_launch(&s->odd);
+
+	fatal("storm: %s", why);
+}
+
 static list_t *fanout_by_storm(struct storm_session *s, const char *nodelist,
 			       struct launch *l, int timeout)
 {
@@ -384,10 +406,12 @@ static list_t *fanout_by_storm(struct storm_session *s, const char *nodelist,
 	char *why;
 
 	why = fanout_cast(s, nodelist, l, &unknown, &given_up);
+	if (why && s->odd.stop)
+		fanout_stop(s);
 	if (why) {
 		if (storm_fall_back(s->conf->fallback, LAUNCH_OTHERWISE, why,
 				    &s->fallback))
-			list = slurm_send_recv_msgs(nodelist, &l->msg, timeout);
+			list = fanout_by_slurm(s, nodelist, &l->msg, timeout);
 		else
 			list = fanout_refuse_all(nodelist);
 	} else {
@@ -402,6 +426,8 @@ static list_t *fanout_by_storm(struct storm_session *s, const char *nodelist,
 		list = s->domain ? fanout_collect(s, &l->msg, timeout) :
 				   list_create(destroy_data_info);
 		fanout_odd_end(&odd, list);
+		if (s->odd.failed)
+			storm_step_lost(s->sls, &s->step_id, s->odd.failed);
 	}
 	return list;
 }
@@ -429,7 +455,7 @@ list_t *storm_send_recv_msgs(const char *nodelist, slurm_msg_t *msg,
 	fanout_launch_init(&l, s, msg);
 	if (s->fallback) {
 		storm_session_drop_domain(s);
-		list = slurm_send_recv_msgs(nodelist, &l.msg, timeout);
+		list = fanout_by_slurm(s, nodelist, &l.msg, timeout);
 	} else {
 		list = fanout_by_storm(s, nodelist, &l, timeout);
 	}

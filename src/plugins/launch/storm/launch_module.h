@@ -28,6 +28,9 @@ struct launch_module {
 	struct storm_session *(*find)(const slurm_step_id_t *step_id);
 	void (*open)(struct storm_session *s, const srun_job_t *job,
 		     const slurm_opt_t *opt_local);
+	bool (*check)(struct storm_session *s, const srun_job_t *job,
+		      const slurm_opt_t *opt_local);
+	void (*close)(struct storm_session *s);
 	int (*bcast)(struct storm_session *s, struct bcast_parameters *params);
 	int (*stock_bcast)(struct bcast_parameters *params);
 	void (*stdio)(struct storm_session *s, const srun_job_t *job,

@@ -15,6 +15,7 @@
 #include "src/common/xstring.h"
 #include "src/srun/step_ctx.h"
 
+#include "launch_failed.h"
 #include "launch_module.h"
 #include "launch_srun.h"
 
@@ -68,18 +69,21 @@ void launch_srun_creates(const srun_job_t *job, const slurm_opt_t *opt_local)
 		launch_module_load();
 }
 
-void launch_srun_created(const srun_job_t *job, const slurm_opt_t *opt_local,
-			 uint64_t start)
+int launch_srun_created(const srun_job_t *job, const slurm_opt_t *opt_local,
+			uint64_t start)
 {
 	struct storm_session *s;
 
 	/* Without an allocation no credential is valid. */
 	if (!serves || opt_local->srun_opt->no_alloc)
-		return;
+		return SLURM_SUCCESS;
 	s = launch_module_begin(job, opt_local, start,
 				launch_srun_refuses(job));
-	if (s && !opt_local->srun_opt->bcast_flag)
+	if (!launch_failed_check(s, job, opt_local))
+		return SLURM_ERROR;
+	if (s && !s->domain && !opt_local->srun_opt->bcast_flag)
 		launch_module_get()->open(s, job, opt_local);
+	return SLURM_SUCCESS;
 }
 
 void launch_srun_not_served(const char *option)

@@ -50,9 +50,7 @@ int srun_creates_step(srun_job_t *job, bool use_all_cpus,
 	rc = stock_creates_step(job, use_all_cpus, signal_function, destroy_job,
 				opt_local);
 	launch_module_end(); /* srun may fork or exit now */
-	if (!rc)
-		launch_srun_created(job, opt_local, start);
-	return rc;
+	return rc ? rc : launch_srun_created(job, opt_local, start);
 }
 
 int srun_launches_step(srun_job_t *job, slurm_step_io_fds_t *cio_fds,

@@ -71,8 +71,7 @@ int srun_creates_step(srun_job_t *job, bool use_all_cpus,
 		return rc;
 	}
 	launch_srun_take_version(job);
-	launch_srun_created(job, opt_local, start);
-	return rc;
+	return launch_srun_created(job, opt_local, start);
 }
 
 /* From now on srun forwards signals.  One that came before, after the step was

@@ -65,6 +65,55 @@ void launch_step_open(struct storm_session *s, const srun_job_t *job,
 	xfree(why);
 }
 
+/* Make and open the domain of all nodes but odd ones.  NULL, or why not (xfree). */
+static char *launch_step_join(struct storm_session *s, const char *nodelist)
+{
+	struct step_domain_conf sdc;
+	char *why = NULL;
+
+	task_reports_conf(s, &sdc);
+	s->domain = step_domain_create(nodelist, &sdc, &why);
+	if (s->domain && (why = step_domain_open(s->domain)))
+		storm_session_drop_domain(s);
+	return why;
+}
+
+bool launch_step_check(struct storm_session *s, const srun_job_t *job,
+		       const slurm_opt_t *opt_local)
+{
+	const slurm_step_layout_t *layout =
+		job->step_ctx->step_resp->step_layout;
+	char *why;
+
+	if (s->conf->failed_launch == FAILED_LAUNCH_FALLBACK || s->fallback ||
+	    opt_local->srun_opt->pty || !layout)
+		return true;
+	s->odd.may_leave = s->conf->failed_launch == FAILED_LAUNCH_RETRY &&
+			   opt_local->no_kill;
+	do {
+		s->odd.again = false;
+		why = launch_step_join(s, layout->node_list);
+		if (s->odd.again)
+			xfree(why);
+	} while (s->odd.again);
+	if (s->odd.stop) {
+		xfree(why);
+		return false;
+	}
+	/* no need to find that once more; but only storm_bcast() goes round
+	 * nodes that have failed */
+	if (why && s->conf->fallback != FALLBACK_NEVER &&
+	    !opt_local->srun_opt->bcast_flag)
+		(void) storm_fall_back(s->conf->fallback, LAUNCH_OTHERWISE, why,
+				       &s->fallback);
+	else
+		xfree(why);
+	/* a file goes by a domain that has its credential */
+	if (opt_local->srun_opt->bcast_flag)
+		storm_session_drop_domain(s);
+	return true;
+}
+
 int launch_step_bcast(struct storm_session *s, struct bcast_parameters *params)
 {
 	struct step_cast cast = {

@@ -28,6 +28,12 @@ struct storm_session *launch_step_begin(const srun_job_t *job, uint64_t start,
 void launch_step_open(struct storm_session *s, const srun_job_t *job,
 		      const slurm_opt_t *opt_local);
 
+/* FailedLaunch: wait until the step's nodes have joined its domain.  False: some
+ * have failed, and the step may not do without them (s->odd.stop).  Any other
+ * failure has been reported, or the launch will find and report it. */
+bool launch_step_check(struct storm_session *s, const srun_job_t *job,
+		       const slurm_opt_t *opt_local);
+
 /* Send the file of --bcast.  SLURM_SUCCESS; or Slurm's error, after which srun
  * must end. */
 int launch_step_bcast(struct storm_session *s, struct bcast_parameters *params);

@@ -20,6 +20,7 @@
 #include "src/common/xstring.h"
 #include "src/srun/libsrun/launch.h"
 
+#include "launch_failed.h"
 #include "launch_module.h"
 #include "launch_standard.h"
 #include "src/libstorm/base/clock.h"
@@ -118,6 +119,8 @@ int launch_p_create_job_step(srun_job_t *job, bool use_all_cpus,
 	if (rc || srun_opt->no_alloc)
 		return rc;
 	s = launch_module_begin(job, opt_local, start, NULL);
+	if (!launch_failed_check(s, job, opt_local))
+		return SLURM_ERROR;
 	if (!s)
 		return rc;
 	/* Keep srun from sending the file itself.  Cleared only now, because
@@ -125,7 +128,7 @@ int launch_p_create_job_step(srun_job_t *job, bool use_all_cpus,
 	s->bcast = srun_opt->bcast_flag && !s->fallback;
 	if (s->bcast)
 		srun_opt->bcast_flag = false;
-	else
+	else if (!s->domain)
 		launch_module_get()->open(s, job, opt_local);
 	return rc;
 }

@@ -215,6 +215,49 @@ static void step_end_lost(const slurm_step_ctx_t *ctx, struct storm_session *s)
 	}
 }
 
+/* slurmctld has no other word of its tasks: no slurmstepd will be there. */
+static void step_tell_lost(const slurm_step_id_t *step_id, uint32_t node)
+{
+	step_complete_msg_t over = { .step_id = *step_id,
+				     .range_first = node,
+				     .range_last = node,
+				     .step_rc = SIGKILL };
+	slurm_msg_t msg;
+	int rc;
+
+	slurm_msg_t_init(&msg);
+	msg.msg_type = REQUEST_STEP_COMPLETE;
+	msg.data = &over;
+	(void) slurm_send_recv_controller_rc_msg(&msg, &rc,
+						 working_cluster_rec);
+}
+
+void storm_step_lost(struct step_launch_state *sls,
+		     const slurm_step_id_t *step_id, const char *nodes)
+{
+	const slurm_step_layout_t *layout = sls->layout;
+	struct hostlist *hl = hostlist_create(nodes);
+	char *name;
+
+	while ((name = hostlist_shift(hl))) {
+		int node = nodelist_find(layout->node_list, name);
+
+		free(name);
+		if (node < 0)
+			continue;
+		slurm_mutex_lock(&sls->lock);
+		for (uint32_t i = 0; i < layout->tasks[node]; i++) {
+			bit_set(sls->tasks_started, layout->tids[node][i]);
+			bit_set(sls->tasks_exited, layout->tids[node][i]);
+		}
+		client_io_handler_downnodes(sls->io, &node, 1);
+		slurm_cond_broadcast(&sls->cond);
+		slurm_mutex_unlock(&sls->lock);
+		step_tell_lost(step_id, (uint32_t) node);
+	}
+	hostlist_destroy(hl);
+}
+
 /* Every step ends here.  It is the last place where the launch state exists in
  * any case. */
 void storm_step_launch_wait_finish(slurm_step_ctx_t *ctx)

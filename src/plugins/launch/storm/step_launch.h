@@ -27,4 +27,10 @@ void storm_step_started(struct step_launch_state *sls,
 			launch_tasks_response_msg_t *msg);
 void storm_step_exited(struct step_launch_state *sls, task_exit_msg_t *msg);
 
+/* Nodes of the step, in Slurm's form, that failed before the launch, which goes on
+ * without them (--no-kill).  Their tasks count as those of a node that fails
+ * later: here, and at slurmctld. */
+void storm_step_lost(struct step_launch_state *sls,
+		     const slurm_step_id_t *step_id, const char *nodes);
+
 #endif

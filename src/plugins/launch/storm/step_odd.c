@@ -17,6 +17,7 @@
 #include "src/common/xstring.h"
 
 #include "step_domain.h"
+#include "step_failed.h"
 #include "step_odd.h"
 
 /* A domain fails with the first fault that it has.  After so many attempts the
@@ -26,6 +27,8 @@
 void step_odd_clear(struct step_odd *odd)
 {
 	xfree(odd->nodes);
+	xfree(odd->failed);
+	xfree(odd->failed_why);
 	*odd = (struct step_odd) { .conf = odd->conf };
 }
 
@@ -109,7 +112,7 @@ static struct hostlist *step_odd_few(const struct step_odd *odd,
 	struct hostlist *hl;
 
 	if (!out->nfaults || out->nfaults > out->faults_kept ||
-	    odd->count >= most)
+	    odd->count - odd->failures >= most)
 		return NULL;
 	hl = hostlist_create(NULL);
 	for (uint32_t i = 0; i < out->nfaults; i++) {
@@ -121,10 +124,19 @@ static struct hostlist *step_odd_few(const struct step_odd *odd,
 	}
 	hostlist_uniq(hl);
 	n = (uint32_t) hostlist_count(hl);
-	if (odd->count + n <= most)
+	if (odd->count - odd->failures + n <= most)
 		return hl;
 	hostlist_destroy(hl);
 	return NULL;
+}
+
+static void step_odd_add(struct step_odd *odd, struct hostlist *nodes,
+			 char **list)
+{
+	char *text = hostlist_ranged_string_xmalloc(nodes);
+
+	xstrfmtcat(*list, "%s%s", *list ? "," : "", text);
+	xfree(text);
 }
 
 /* Takes over nodes. */
@@ -132,14 +144,58 @@ static void step_odd_take(struct step_odd *odd, const struct step_domain *sd,
 			  struct hostlist *nodes, const char *why)
 {
 	uint32_t n = (uint32_t) hostlist_count(nodes);
-	char *text;
 
-	text = hostlist_ranged_string_xmalloc(nodes);
-	xstrfmtcat(odd->nodes, "%s%s", odd->nodes ? "," : "", text);
+	step_odd_add(odd, nodes, &odd->nodes);
 	odd->count += n;
 	step_odd_tell(nodes, why, sd->count - n);
 	hostlist_destroy(nodes);
-	xfree(text);
+}
+
+/* FailedLaunch: have nodes with faults failed?  True: that decides what is done,
+ * and all that did are in odd->failed. */
+static bool step_odd_failed(struct step_odd *odd, const struct step_domain *sd,
+			    const struct storm_outcome *out)
+{
+	struct hostlist *bad;
+	char *why = NULL;
+	uint32_t n;
+
+	if (odd->conf->failed_launch == FAILED_LAUNCH_FALLBACK ||
+	    !(bad = step_failed_ask(sd, out, &why)))
+		return false;
+	n = (uint32_t) hostlist_count(bad);
+	step_odd_add(odd, bad, &odd->failed);
+	odd->failures += n;
+	xstrfmtcat(odd->failed_why, "%s%s", odd->failed_why ? ", " : "", why);
+	odd->stop = !odd->may_leave || n >= sd->count;
+	if (!odd->stop) {
+		step_odd_add(odd, bad, &odd->nodes);
+		odd->count += n;
+		info("warning: storm: neither agent nor slurmd answers on %s; going on without, as --no-kill allows: tasks there count as lost",
+		     why);
+	}
+	hostlist_destroy(bad);
+	xfree(why);
+	return true;
+}
+
+char *step_odd_why_stop(const struct step_odd *odd)
+{
+	return xstrdup_printf("neither agent nor slurmd answers on %s",
+			      odd->failed_why);
+}
+
+char *step_odd_no_launch(const struct step_odd *odd)
+{
+	bool could = odd->conf->failed_launch == FAILED_LAUNCH_RETRY &&
+		     !odd->may_leave;
+	char *why = step_odd_why_stop(odd), *text;
+
+	text = xstrdup_printf(
+		"%s; no task was started, as FailedLaunch says; repair that, or use --exclude=%s%s",
+		why, odd->failed, could ? " or --no-kill" : "");
+	xfree(why);
+	return text;
 }
 
 bool step_odd_leave(struct step_odd *odd, const struct step_domain *sd,
@@ -147,8 +203,13 @@ bool step_odd_leave(struct step_odd *odd, const struct step_domain *sd,
 {
 	struct hostlist *few;
 
-	if (!odd || !odd->conf || odd->rounds >= ROUNDS_MAX ||
-	    !(few = step_odd_few(odd, sd, out)))
+	if (!odd || !odd->conf || odd->stop)
+		return false;
+	if (step_odd_failed(odd, sd, out)) {
+		odd->again = !odd->stop;
+		return odd->again;
+	}
+	if (odd->rounds >= ROUNDS_MAX || !(few = step_odd_few(odd, sd, out)))
 		return false;
 	step_odd_take(odd, sd, few, why);
 	odd->rounds++;
@@ -161,7 +222,14 @@ bool step_odd_leave_known(struct step_odd *odd, struct step_domain *sd,
 {
 	struct hostlist *few;
 
-	if (!odd || !odd->conf || !(few = step_odd_few(odd, sd, out)))
+	if (!odd || !odd->conf || odd->stop)
+		return false;
+	if (step_odd_failed(odd, sd, out)) {
+		if (!odd->stop)
+			step_odd_remove(odd, sd);
+		return !odd->stop;
+	}
+	if (!(few = step_odd_few(odd, sd, out)))
 		return false;
 	step_odd_take(odd, sd, few, why);
 	step_odd_remove(odd, sd);
@@ -190,5 +258,30 @@ char *step_odd_of(const struct step_odd *odd, const char *nodelist)
 	if (hostlist_count(some))
 		text = hostlist_ranged_string_xmalloc(some);
 	hostlist_destroy(some);
+	return text;
+}
+
+char *step_odd_living(const struct step_odd *odd, const char *nodelist)
+{
+	struct hostlist *hl;
+	char *text;
+
+	if (!odd->failed || !(hl = hostlist_create(nodelist)))
+		return xstrdup(nodelist);
+	hostlist_delete(hl, odd->failed);
+	text = hostlist_ranged_string_xmalloc(hl);
+	hostlist_destroy(hl);
+	return text;
+}
+
+char *step_odd_served(const struct step_odd *odd, const char *nodelist)
+{
+	char *some = step_odd_of(odd, nodelist), *text = NULL;
+
+	if (some)
+		text = step_odd_living(odd, some);
+	xfree(some);
+	if (text && !text[0])
+		xfree(text);
 	return text;
 }

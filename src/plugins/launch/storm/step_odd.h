@@ -1,6 +1,7 @@
 /*
  * step_odd.h - the odd nodes of a command (Fallback=nodes): STORM serves the
- * command without them, and Slurm's own messages go to them.
+ * command without them, and Slurm's own messages go to them.  Some of these have
+ * failed (step_failed.h): with FailedLaunch nothing goes to them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -24,6 +25,11 @@ struct step_odd {
 	/* Some were, and the command is to be tried without them.  The caller
 	 * clears it. */
 	bool again;
+	bool may_leave; /* the caller's word: the command may do without some */
+	char *failed;	/* of the nodes, those that have; NULL: none */
+	uint32_t failures; /* number of them */
+	char *failed_why;  /* their names, and the causes */
+	bool stop; /* it may not do without them: nothing is to be begun */
 };
 void step_odd_clear(struct step_odd *odd);
 
@@ -31,12 +37,18 @@ void step_odd_clear(struct step_odd *odd);
  * one node says nothing about the others.  Never all. */
 uint32_t step_odd_most(const struct storm_conf *c, uint32_t nodes);
 
+/* `stop` is set.  Why nothing is begun, without the remedy (xfree). */
+char *step_odd_why_stop(const struct step_odd *odd);
+/* step_odd_why_stop() of a step, with the remedy (xfree). */
+char *step_odd_no_launch(const struct step_odd *odd);
+
 /* Forget these nodes of sd: those that are odd. */
 void step_odd_remove(const struct step_odd *odd, struct step_domain *sd);
 
 /* The faults of sd's nodes are why a command failed before anything was begun;
  * `why` names both.  True: those nodes are few.  They are odd from now on, which
- * is logged once in a process, and `again` is set.  odd may be NULL. */
+ * is logged once in a process, and `again` is set.  Or some have failed: then that
+ * holds for these, or false is returned with `stop`.  odd may be NULL. */
 bool step_odd_leave(struct step_odd *odd, const struct step_domain *sd,
 		    const struct storm_outcome *out, const char *why);
 
@@ -45,7 +57,12 @@ bool step_odd_leave(struct step_odd *odd, const struct step_domain *sd,
 bool step_odd_leave_known(struct step_odd *odd, struct step_domain *sd,
 			  const struct storm_outcome *out, const char *why);
 
-/* Those of the list, in Slurm's form, that are odd (xfree).  NULL: none. */
+/* Those of the list, in Slurm's form, that are odd (xfree).  NULL: none.  served:
+ * that have not failed, either, so that Slurm's own messages go to them. */
 char *step_odd_of(const struct step_odd *odd, const char *nodelist);
+char *step_odd_served(const struct step_odd *odd, const char *nodelist);
+
+/* The list without nodes that have failed (xfree). */
+char *step_odd_living(const struct step_odd *odd, const char *nodelist);
 
 #endif

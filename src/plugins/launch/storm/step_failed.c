@@ -1,0 +1,198 @@
+/*
+ * step_failed.c - see step_failed.h.
+ *
+ * A connection is all that is asked for: slurmd answers no question of a user's.  A
+ * host whose kernel lives and whose slurmd hangs accepts it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "src/common/slurm_xlator.h"
+
+#include "src/common/hostlist.h"
+#include "src/common/macros.h"
+#include "src/common/read_config.h"
+#include "src/common/slurm_protocol_api.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "src/libstorm/base/clock.h"
+#include "step_domain.h"
+#include "step_failed.h"
+
+#define ANSWER_WITHIN STORM_SEC
+#define ASKED_AT_ONCE 512 /* a process may have 1024 descriptors */
+
+struct failed_asked {
+	uint32_t node;
+	uint16_t port;
+	int fd;	 /* -1: it is settled */
+	int err; /* an errno, ETIMEDOUT at first; 0: it answers */
+};
+
+/* Where its slurmd listens.  False: Slurm has no address for it. */
+static bool step_failed_addr(const struct step_domain *sd, uint32_t node,
+			     slurm_addr_t *addr)
+{
+	const struct storm_addr *known = &sd->nodes[node].addr;
+	struct sockaddr_in6 *v6 = (void *) addr;
+
+	if (!slurm_conf_get_addr(sd->names[node], addr, 0))
+		return true;
+	memset(addr, 0, sizeof(*addr));
+	v6->sin6_family = AF_INET6; /* an IPv4 address is mapped */
+	v6->sin6_port = htons(slurm_conf.slurmd_port);
+	memcpy(&v6->sin6_addr, known->ip, sizeof(v6->sin6_addr));
+	return known->port;
+}
+
+static void step_failed_settle(struct failed_asked *a, int err)
+{
+	if (a->fd >= 0)
+		close(a->fd);
+	a->fd = -1;
+	a->err = err;
+}
+
+static void step_failed_connect(const struct step_domain *sd,
+				struct failed_asked *a)
+{
+	slurm_addr_t addr = { 0 };
+	socklen_t len;
+
+	a->fd = -1;
+	a->err = ETIMEDOUT;
+	if (!step_failed_addr(sd, a->node, &addr)) {
+		a->err = EADDRNOTAVAIL;
+		return;
+	}
+	/* family, then port: at the same place in both */
+	a->port = ntohs(((struct sockaddr_in *) &addr)->sin_port);
+	len = addr.ss_family == AF_INET ? sizeof(struct sockaddr_in) :
+					  sizeof(struct sockaddr_in6);
+	a->fd = socket(addr.ss_family,
+		       SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (a->fd < 0)
+		a->err = 0; /* this host's fault says nothing of the node */
+	else if (!connect(a->fd, (struct sockaddr *) &addr, len))
+		step_failed_settle(a, 0);
+	else if (errno != EINPROGRESS)
+		step_failed_settle(a, errno);
+}
+
+static void step_failed_look(struct failed_asked *a, short revents)
+{
+	socklen_t len = sizeof(int);
+	int err = 0;
+
+	if (!revents || a->fd < 0)
+		return;
+	if (getsockopt(a->fd, SOL_SOCKET, SO_ERROR, &err, &len))
+		err = errno;
+	step_failed_settle(a, err);
+}
+
+/* Wait for all of them together.  Those that are late keep ETIMEDOUT. */
+static void step_failed_wait(struct failed_asked *a, uint32_t n)
+{
+	struct pollfd *p = xcalloc(n, sizeof(*p));
+	uint64_t end = storm_now() + ANSWER_WITHIN, now;
+	bool open = true;
+
+	while (open && (now = storm_now()) < end) {
+		open = false;
+		for (uint32_t i = 0; i < n; i++) {
+			p[i] = (struct pollfd) { a[i].fd, POLLOUT, 0 };
+			open |= a[i].fd >= 0;
+		}
+		if (open && poll(p, n, (int) ((end - now) / STORM_MS) + 1) > 0)
+			for (uint32_t i = 0; i < n; i++)
+				step_failed_look(&a[i], p[i].revents);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		step_failed_settle(&a[i], a[i].fd < 0 ? a[i].err : ETIMEDOUT);
+	xfree(p);
+}
+
+/* "node n3 (TCP port 6818: Connection refused)", of all with the same cause. */
+static void step_failed_tell(char **text, const struct step_domain *sd,
+			     const struct failed_asked *a, uint32_t n)
+{
+	struct hostlist *hl = hostlist_create(NULL);
+	char *names;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (a[i].err == a->err && a[i].port == a->port)
+			hostlist_push_host(hl, sd->names[a[i].node]);
+	hostlist_sort(hl);
+	names = hostlist_ranged_string_xmalloc(hl);
+	xstrfmtcat(*text, "%s%s %s (", *text ? ", " : "",
+		   hostlist_count(hl) > 1 ? "nodes" : "node", names);
+	if (a->err == EADDRNOTAVAIL)
+		xstrcat(*text, "Slurm has no address for it)");
+	else if (a->err == ETIMEDOUT)
+		xstrfmtcat(*text, "TCP port %u: no answer within 1 s)",
+			   a->port);
+	else
+		xstrfmtcat(*text, "TCP port %u: %s)", a->port,
+			   strerror(a->err));
+	hostlist_destroy(hl);
+	xfree(names);
+}
+
+static char *step_failed_text(const struct step_domain *sd,
+			      const struct failed_asked *a, uint32_t n)
+{
+	char *text = NULL;
+	bool first;
+
+	for (uint32_t i = 0; i < n; i++) {
+		first = a[i].err;
+		for (uint32_t j = 0; first && j < i; j++)
+			first = a[j].err != a[i].err || a[j].port != a[i].port;
+		if (first)
+			step_failed_tell(&text, sd, &a[i], n - i);
+	}
+	return text;
+}
+
+struct hostlist *step_failed_ask(const struct step_domain *sd,
+				 const struct storm_outcome *out, char **why)
+{
+	struct failed_asked *a = xcalloc(out->faults_kept + 1, sizeof(*a));
+	struct hostlist *bad = NULL;
+	uint32_t n = 0, some;
+
+	for (uint32_t i = 0; i < out->faults_kept; i++)
+		if (out->faults[i].node < sd->count &&
+		    (!n || a[n - 1].node != out->faults[i].node))
+			a[n++].node = out->faults[i].node;
+	for (uint32_t i = 0; i < n; i += some) {
+		some = MIN(n - i, ASKED_AT_ONCE);
+		for (uint32_t j = i; j < i + some; j++)
+			step_failed_connect(sd, &a[j]);
+		step_failed_wait(&a[i], some);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		if (!a[i].err)
+			continue;
+		if (!bad)
+			bad = hostlist_create(NULL);
+		hostlist_push_host(bad, sd->names[a[i].node]);
+	}
+	if (bad) {
+		hostlist_uniq(bad);
+		xfree(*why);
+		*why = step_failed_text(sd, a, n);
+	}
+	xfree(a);
+	return bad;
+}

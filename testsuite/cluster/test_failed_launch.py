@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""A node whose slurmd answers no more than its agent (FailedLaunch): srun names it once,
+and ends before any task has started, or goes on without it."""
+import contextlib
+import re
+
+import pytest
+
+from bad_paths import KNOWN
+from conftest import make
+from firewall import dropped
+from lab import slurmconf
+
+pytestmark = pytest.mark.storm_only
+
+#: as of a host without a slurmd and an agent
+GONE = ("input", "tcp dport { 6818, 8383 } reject with tcp reset; udp dport 8383")
+#: as of a host without an agent alone
+NO_AGENT = ("input", "tcp dport 8383 reject with tcp reset; udp dport 8383")
+SAYS = "neither agent nor slurmd answers on node n3 (TCP port 6818: "
+REFUSED = SAYS + "Connection refused)"
+
+
+@pytest.fixture(scope="module")
+def six():
+    c = make("failed", 6, storm_conf={"FailedLaunch": "fail"})
+    yield c
+    c.down()
+
+
+@pytest.fixture
+def lab(six, request):
+    six.current = re.sub(r"\W+", "_", request.node.name)
+    six.remove(KNOWN, ["login"])
+    six.remove("/tmp/app")
+    yield six
+    six.clean()
+
+
+@contextlib.contextmanager
+def gone(lab, node="n3", fault=GONE):
+    with dropped(lab.lab, node, *fault):
+        yield
+
+
+def key(lab, name, value):
+    """Commands read it; nobody else needs to."""
+    slurmconf.write_storm_conf(
+        lab.lab.dir, [p for p in slurmconf.read_storm_conf(lab.lab.dir)
+                      if p[0] != name] + [(name, value)])
+
+
+def ended(lab, run, says=REFUSED):
+    """Nothing has run, one line names the node, and the step is gone."""
+    assert run.code == 1 and run.out == "", str(run)
+    assert run.err.startswith(f"srun: error: storm: {says}"), str(run)
+    assert run.err.count("\n") == 1 and "--exclude=n3" in run.err, str(run)
+    assert not lab.steps(), str(run)
+
+
+@pytest.mark.every_release
+def test_fail(lab):
+    with gone(lab):
+        run = lab.srun("-N6 -n6 {do} say ran")
+    ended(lab, run)
+    run = lab.srun("-N6 -n6 {do} say ran")
+    assert run.code == 0 and run.out == "ran\n" * 6, str(run)
+
+
+@pytest.mark.every_release
+def test_fail_with_a_file(lab):
+    with gone(lab):
+        run = lab.srun("-N6 -n6 --bcast=/tmp/app {big} say ran")
+    ended(lab, run)
+    assert not any(lab.file(node, "/tmp/app") for node in lab.names)
+
+
+def test_sbcast_fails(lab):
+    with gone(lab):
+        run = lab.run("sbcast_storm {big} /tmp/app",
+                      env={"SLURM_JOB_ID": str(lab.job)})
+    assert run.code and run.err.count("\n") == 1, str(run)
+    assert run.err.startswith(f"sbcast_storm: error: storm: {REFUSED}"), str(run)
+    assert not any(lab.file(node, "/tmp/app") for node in lab.names)
+
+
+def test_slurm_would_have_launched(lab):
+    """With Fallback=warn one node has the whole step go to Slurm's launch."""
+    key(lab, "Fallback", "warn")
+    try:
+        with gone(lab):
+            run = lab.srun("-N6 -n6 {do} say ran")
+    finally:
+        key(lab, "Fallback", "nodes")
+    ended(lab, run)
+
+
+def test_the_cable_is_out(lab):
+    """That takes longer to see, and the next step knows; its slurmd is asked again."""
+    lab.lab.fault("cut", "n3")
+    try:
+        for _ in range(2):
+            ended(lab, lab.srun("-N6 -n6 {do} say ran"), SAYS)
+    finally:
+        lab.lab.heal("n3")
+
+
+def test_slurmd_answers(lab):
+    """The agent alone is gone: Slurm's own messages go there, as without the key."""
+    with gone(lab, fault=NO_AGENT):
+        run = lab.srun("-N6 -n6 {do} say ran")
+    assert run.code == 0 and run.out == "ran\n" * 6, str(run)
+    assert "Slurm's own messages there" in run.err, str(run)
+    (step,) = run.steps
+    assert (step["launch"], step["odd"]) == ("storm", "n3"), str(run)
+
+
+def test_own_job(lab):
+    """srun ends the job that it made, too."""
+    with gone(lab):
+        run = lab.srun("-N6 -n6 {do} say ran", alone=True)
+    assert run.code == 1 and run.out == "" and REFUSED in run.err, str(run)
+    lab.wait_completed()
+    assert lab.root("squeue -h -o %i").split() == [str(lab.job)]
+
+
+@pytest.fixture
+def retry(lab):
+    key(lab, "FailedLaunch", "retry")
+    yield lab
+    key(lab, "FailedLaunch", "fail")
+
+
+def without(run, says, *tasks):
+    """One line names the node, and these tasks alone have run, by STORM."""
+    assert run.code == 0 and run.err.count("\n") == 1, str(run)
+    assert run.err.startswith(f"srun: warning: storm: {REFUSED}; {says}"), str(run)
+    assert sorted(map(str.strip, run.out.splitlines())) == \
+        sorted(f"{i}: ran" for i in tasks), str(run)
+    (step,) = run.steps
+    assert (step["launch"], step["fallback"]) == ("storm", None), str(run)
+
+
+NO_KILL = "going on without, as --no-kill allows: tasks there count as lost\n"
+
+
+@pytest.mark.every_release
+def test_no_kill(retry):
+    """The others run at once."""
+    with gone(retry):
+        run = retry.srun("-k -N6 -n12 -l {do} say ran")
+    without(run, NO_KILL, 0, 1, 2, 3, 6, 7, 8, 9, 10, 11)
+    assert run.seconds < 5, str(run)
+
+
+@pytest.mark.every_release
+def test_no_kill_with_a_file(retry):
+    with gone(retry):
+        run = retry.srun("-k -N6 -n6 -l --bcast=/tmp/app {big} say ran")
+    without(run, NO_KILL, 0, 1, 3, 4, 5)
+    assert [n for n in retry.names if retry.file(n, "/tmp/app")] == \
+        ["n1", "n2", "n4", "n5", "n6"]
+
+
+def test_no_kill_and_more_than_a_few(retry):
+    """Two that have failed, and one without an agent."""
+    with gone(retry, "n2"), gone(retry, "n3"), gone(retry, "n5", NO_AGENT):
+        run = retry.srun("-k -N6 -n6 -l {do} say ran")
+    assert run.code == 0, str(run)
+    assert sorted(map(str.strip, run.out.splitlines())) == \
+        [f"{i}: ran" for i in (0, 3, 4, 5)], str(run)
+    assert "slurmd answers on nodes n[2-3] (" in run.err or \
+        run.err.count("slurmd answers") == 2, str(run)
+
+
+@pytest.mark.parametrize("file", ["{do}", "--bcast=/tmp/app {big}"])
+def test_no_kill_and_slurm_launches(retry, file):
+    """Two without an agent are too many for STORM, and Slurm launches on all that
+    have not failed."""
+    with gone(retry, "n2"), gone(retry, "n4", NO_AGENT), gone(retry, "n5", NO_AGENT):
+        run = retry.srun(f"-k -N6 -n6 -l {file} say ran")
+    assert run.code == 0 and run.err.count("\n") == 2, str(run)
+    assert run.err.count("slurmd answers on node n2 (") == 1, str(run)
+    assert run.err.endswith("; falling back to Slurm's standard launch\n"), str(run)
+    assert sorted(map(str.strip, run.out.splitlines())) == \
+        [f"{i}: ran" for i in (0, 2, 3, 4, 5)], str(run)
+
+
+def test_it_may_not_choose(retry):
+    """All of the job's nodes, and no --no-kill: as with fail."""
+    with gone(retry):
+        run = retry.srun("-N6 -n6 {do} say ran")
+    ended(retry, run)
+    assert run.err.endswith("--exclude=n3 or --no-kill\n"), str(run)
