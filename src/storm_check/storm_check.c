@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "check_health.h"
 #include "check_host.h"
 #include "check_job.h"
 #include "check_plugins.h"
@@ -335,6 +336,7 @@ int main(int argc, char **argv)
 		check_types();
 	}
 	check_host(&conf);
+	check_health(&conf.health);
 	if (conf.set.transport == STORM_TRANSPORT_VERBS)
 		check_verbs_here(&o, &conf);
 	check_by_slurm(&o, slurm_runs);

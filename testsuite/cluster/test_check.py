@@ -395,6 +395,35 @@ def test_storm_conf(lab, line, parts):
     only(check(lab), *(p % number if "%d" in p else p for p in parts))
 
 
+def program(lab, mode=0o755, owner=0):
+    path = lab.path("n1", "/run/site/check")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as f:
+        f.write("#!/bin/sh\n")
+    os.chmod(path, mode)
+    os.chown(path, owner, -1)
+
+
+@pytest.mark.parametrize("file, key", [("storm.conf", "HealthProgram"),
+                                       ("slurm.conf", "HealthCheckProgram")])
+def test_health_program(lab, file, key):
+    """As storm_health judges it; a host without slurmd and without it needs none."""
+    add(lab, file, f"{key}=/run/site/check\n")
+    only(check(lab), f"{key} in {file} is not run, and nodes show health=program: ",
+         "/run/site", "No such file or directory")
+    assert not check(lab, "-q", host="login", code=0)
+    for how, why in (({"mode": 0o757}, " can be written by others than root: give"),
+                     ({"owner": 1234}, " is not root's: give"),
+                     ({"mode": 0o644}, " cannot be executed: give")):
+        program(lab, **how)
+        only(check(lab), f"/run/site/check{why}")
+    program(lab)
+    assert f"ok       {key} in {file}: root may run /run/site/check" in check(lab, code=0)
+    shutil.rmtree(lab.path("n1", "/run/site"))
+    add(lab, "storm.conf", "Health=0\n")
+    assert not any("/run/site" in line for line in check(lab, code=0))
+
+
 def test_a_file_before_it_is_installed(lab):
     """All faults are told; a key that is not known was meant to be another."""
     lab_file = lab.path("n1", "/home/new.conf")
