@@ -15,21 +15,15 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "slurm/slurm.h"
 #include "src/common/log.h"
-#include "src/common/read_config.h"
-#include "src/common/xmalloc.h"
-#include "src/common/xstring.h"
 
 #include "agent.h"
-#include "agent_cred.h"
 #include "agent_health.h"
 #include "agent_session.h"
 #include "src/libstorm/base/clock.h"
@@ -37,8 +31,6 @@
 #include "src/storm_agent/health/health_keeper.h"
 #include "src/storm_common/child_spawn.h"
 #include "src/storm_common/health_word.h"
-#include "src/storm_common/local/local.h"
-#include "src/storm_common/slurm_conf_kept.h"
 
 #define SOCKET 3
 #define FD_MIN 64 /* see child_spawn() */
@@ -79,7 +71,7 @@ static void agent_health_ended(struct agent *a)
 	agent_io_close(&a->ios, &a->health.io);
 	kill(a->health.pid, SIGKILL);
 	waitpid(a->health.pid, NULL, 0);
-	error("the process that checks this node's health (storm_health, pid %d) has ended: restart slurmd",
+	error("the process that starts storm_health (storm_minder, pid %d) has ended: restart slurmd",
 	      a->health.pid);
 	a->health.due = STORM_NEVER;
 	agent_health_set(a, HEALTH_UNCHECKED,
@@ -109,7 +101,7 @@ static void agent_health_hear(struct agent *a, struct agent_io *io,
 static int agent_health_exec(struct agent *a, int sock)
 {
 	char port[8];
-	char *argv[] = { "storm_health",
+	char *argv[] = { "storm_minder",
 			 "--node",
 			 (char *) a->node,
 			 "--health",
@@ -165,41 +157,11 @@ void agent_health_stop(struct agent *a)
 uint64_t agent_health_tick(struct agent *a, uint64_t now)
 {
 	if (now >= a->health.due) {
-		a->health.due = STORM_NEVER;
+		/* whatever comes there means: start another one */
+		send(a->health.io.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+		a->health.due = now + a->health.patience;
 		agent_health_set(a, HEALTH_UNCHECKED,
 				 "the process that checks does not answer");
 	}
 	return a->health.due;
-}
-
-/* The site's program, or Slurm's own, or NULL. */
-static const char *agent_health_program(const struct storm_health_conf *c)
-{
-	if (!strcasecmp(c->program, "none"))
-		return NULL;
-	return c->program[0] ? c->program : slurm_conf.health_check_program;
-}
-
-_Noreturn void agent_health_run(const char *node, uint16_t slurmd_port)
-{
-	log_options_t opts = LOG_OPTS_STDERR_ONLY;
-	char *dir = xstrdup_printf("%s/%s", STORM_RUNDIR, node);
-	static struct storm_conf conf;
-	struct health_place at = { .node = node, .slurmd_port = slurmd_port };
-	char *why;
-
-	opts.stderr_level = LOG_LEVEL_QUIET; /* the agent says what is wrong */
-	log_init("storm_agent", opts, 0, NULL);
-	free(slurm_conf_kept_init(dir));
-	if (storm_conf_load_kept(dir, &conf, NULL, &why) == STORM_CONF_NONE)
-		_exit(1);
-	prctl(PR_SET_NAME, "storm_health");
-	signal(SIGPIPE, SIG_IGN);
-	at.conf = slurm_conf.slurm_conf;
-	/* later releases than 22.05 load no plugin by themselves to ask slurmd */
-	agent_cred_start();
-	health_keep(SOCKET, &conf.health, &at,
-		    slurm_conf_expand_slurmd_path(slurm_conf.slurmd_spooldir,
-						  node, NULL),
-		    agent_health_program(&conf.health));
 }

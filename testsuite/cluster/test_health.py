@@ -6,10 +6,11 @@ until it is well again.
 import os
 import re
 import shutil
+import signal
 
 import pytest
 
-from harness import Lab, until
+from harness import LONG, Lab, until
 
 pytestmark = pytest.mark.storm_only
 
@@ -157,3 +158,62 @@ def test_a_program_that_is_not_roots_alone(lab):
     assert not os.path.exists(lab.path("n2", "/run/took"))
     program(lab)
     well(lab)
+
+
+def health_process(lab, host="n2"):
+    pids = lab.pids(host, "storm_health")
+    return pids[0] if len(pids) == 1 else None
+
+
+def another(lab, old):
+    until(lambda: health_process(lab) not in (None, old),
+          lambda: f"another storm_health: {lab.pids('n2', 'storm_health')}")
+
+
+def test_it_is_killed_again_and_again(lab):
+    """storm_minder starts it each time, as root, and the node is checked."""
+    for _ in range(3):
+        old = health_process(lab)
+        os.kill(old, signal.SIGKILL)
+        another(lab, old)
+    logged(lab, r"\(storm_health, pid \d+\) was killed by signal 9")
+    lab.fault("fill", "n2")
+    says(lab, "space")
+
+
+def test_its_checks_end_with_it(lab):
+    """What it has begun is not begun twice."""
+    where = program(lab)
+    with open(where + "/slow", "w"):
+        pass
+    until(lambda: lab.pids("n2", "check"), "the program to run")
+    old = health_process(lab)
+    os.kill(old, signal.SIGSTOP)    # nothing is begun until it is killed
+    begun = set(lab.pids("n2", "check"))
+    assert begun
+    os.kill(old, signal.SIGKILL)
+    another(lab, old)
+    until(lambda: not begun & set(lab.pids("n2", "check")), "the old program's end")
+    program(lab)
+
+
+@pytest.mark.skipif(not LONG, reason="SKIP: it takes 20 s: --long")
+def test_it_stands(lab):
+    """The agent says so, and storm_minder replaces it."""
+    old = health_process(lab)
+    os.kill(old, signal.SIGSTOP)
+    logged(lab, r"\(storm_health, pid \d+\) does not answer: replacing it")
+    logged(lab, r"not well \(unchecked\): the process that checks does not answer")
+    another(lab, old)
+
+
+def test_storm_minder_is_killed(lab):
+    """Nobody starts it: the node says so until its slurmd is restarted."""
+    minder, = lab.pids("n2", "storm_minder")
+    os.kill(minder, signal.SIGKILL)
+    says(lab, "unchecked")
+    logged(lab, r"\(storm_minder, pid \d+\) has ended: restart slurmd")
+    until(lambda: not lab.pids("n2", "storm_health"), "storm_health to end with it")
+    lab.kill("n2", "agent")
+    well(lab)
+    assert health_process(lab)

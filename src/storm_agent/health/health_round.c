@@ -32,6 +32,8 @@ static _Noreturn void health_child_be(const struct health_check *c,
 {
 	struct health_sample s = { 0 };
 
+	/* the next storm_health begins it anew */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setsid(); /* its group dies with it */
 	prctl(PR_SET_NAME, "storm_check");
 	if (c->kind == HEALTH_CHECK_PROGRAM) {
