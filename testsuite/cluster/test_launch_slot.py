@@ -250,9 +250,13 @@ def agent(gang):
 def test_agent_dies(gang):
     """A task that waits goes on at once."""
     waits = Waiting(gang, TOUCH)
+    since = gang.mark("n1")
     os.kill(agent(gang), signal.SIGKILL)
     gang.until(waits.has_begun, "the task to begin")
     assert not waits.start(), waits.events()
+    # only it can write that the steps go on
+    gang.until(lambda: [e for e in gang.trace("n1", since) if e["what"] == "begin"],
+               "a new agent")
     gang.cancel(waits.job)
 
 

@@ -262,8 +262,11 @@ def test_devices_are_not_the_machines(lab):
         (echo x > /dev/full) 2> /dev/null && echo full
         echo x > /dev/null || echo null
         echo x > /dev/shm/x && rm /dev/shm/x || echo shm
+        # stock srun loses the output of a task that ends at once, now and then
         terminal() {
-            script -qec "$*" /dev/null < /dev/null | grep -q ^/dev/pts/ ||
+            for try in 1 2 3; do
+                script -qec "$*" /dev/null < /dev/null | grep -q ^/dev/pts/ && return
+            done
             echo "$*"
         }
         terminal tty
