@@ -13,10 +13,12 @@
 #include "src/srun/libsrun/debugger.h"
 #include "src/srun/libsrun/fname.h"
 #include "src/srun/libsrun/launch.h"
+#include "src/srun/libsrun/step_ctx.h"
 #else
 #include "src/srun/debugger.h"
 #include "src/srun/fname.h"
 #include "src/srun/launch.h"
+#include "src/srun/step_ctx.h"
 #endif
 
 #endif

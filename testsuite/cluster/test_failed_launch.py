@@ -3,12 +3,14 @@
 and ends before any task has started, or goes on without it."""
 import contextlib
 import re
+import signal
 
 import pytest
 
 from bad_paths import KNOWN
 from conftest import make
 from firewall import dropped
+from harness import until
 from lab import slurmconf
 
 pytestmark = pytest.mark.storm_only
@@ -192,3 +194,50 @@ def test_it_may_not_choose(retry):
         run = retry.srun("-N6 -n6 {do} say ran")
     ended(retry, run)
     assert run.err.endswith("--exclude=n3 or --no-kill\n"), str(run)
+
+
+AGAIN = "made the step again without, as --exclude=n3 does\n"
+
+
+def five(lab, words, do="{do}"):
+    """srun for a step on n1 to n5 of the job's six."""
+    lab.srun("-N6 -n6 true")        # later releases begin behind the last step's
+    with gone(lab):
+        # freed memory is overwritten: srun has two steps' requests
+        return lab.run(["srun", "--launch=storm", f"--jobid={lab.job}", "-n5",
+                        *words.split(), *do.split(), "say", "ran"], label="storm",
+                       env={"GLIBC_TUNABLES": "glibc.malloc.perturb=90"})
+
+
+@pytest.mark.every_release
+@pytest.mark.parametrize("do", ["-l {do}", "-l --bcast=/tmp/app {big}"])
+def test_other_nodes(retry, do):
+    """The job has another: the step is made again with it, and slurmctld has forgotten
+    the first one."""
+    run = five(retry, "-N5", do)
+    without(run, AGAIN, 0, 1, 2, 3, 4)
+    until(lambda: not retry.steps(), "the end of both steps", 5)
+
+
+@pytest.mark.every_release
+@pytest.mark.parametrize("words", ["-N5 -w n[1-5]", "-N5 -w n3", "-m arbitrary -w n1,n2,n3,n4,n5",
+                                   "-N5 -r1"])
+def test_nodes_that_the_user_has_chosen(retry, words):
+    ended(retry, five(retry, words))
+
+
+def test_another_that_the_user_leaves_out(retry):
+    """It is no other node."""
+    ended(retry, five(retry, "-N5 -x n6"))
+    without(five(retry, "-N4 -n4 -x n6", "-l {do}"), AGAIN, 0, 1, 2, 3)
+
+
+def test_others_are_busy(retry):
+    """Nobody waits for them."""
+    other = retry.start_srun("-N1 -n8 -O -w n6 --exclusive sleep 60")
+    until(lambda: retry.steps(), "the other step")
+    with gone(retry):
+        run = retry.srun("-N5 -n20 --exclusive {do} say ran")
+    assert run.code == 1 and run.out == "", str(run)
+    assert run.err.count("\n") == 2 and REFUSED in run.err, str(run)
+    other.signal(signal.SIGKILL)

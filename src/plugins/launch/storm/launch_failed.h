@@ -1,6 +1,8 @@
 /*
- * launch_failed.h - a step with nodes that have failed ends before it has begun
- * (FailedLaunch of storm.conf).
+ * launch_failed.h - a step with nodes that have failed (FailedLaunch of
+ * storm.conf): it is made again without them, or ends before it has begun.
+ *
+ * srun's own thread calls all of these, for one component after the other.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,10 +11,23 @@
 
 #include "launch_module.h"
 
-/* The step was created.  True: it is to be launched.  False: nodes have failed and
- * it may not do without them, which was logged; slurmctld has forgotten it, and s
- * is gone.  s NULL: true. */
-bool launch_failed_check(struct storm_session *s, const srun_job_t *job,
-			 const slurm_opt_t *opt_local);
+enum launch_verdict {
+	LAUNCH_GOES_ON,
+	LAUNCH_AGAIN, /* the step is to be created again; opt_local was
+			 changed */
+	LAUNCH_ENDS   /* which was logged */
+};
+
+/* A step is about to be created for the first time. */
+void launch_failed_begin(const srun_job_t *job);
+
+/* The step was created; s may be NULL.  Unless it goes on, slurmctld has forgotten
+ * the step, and s is gone. */
+enum launch_verdict launch_failed_check(struct storm_session *s,
+					srun_job_t *job,
+					slurm_opt_t *opt_local);
+
+/* The step was not created.  Log why it would have been created again. */
+void launch_failed_not_created(slurm_opt_t *opt_local);
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef STORM_LAUNCH_SRUN_H
 #define STORM_LAUNCH_SRUN_H
 
+#include "launch_failed.h"
 #include "launch_step.h"
 
 /* Say whether STORM launches; false: Slurm does.  spank_storm calls it, and
@@ -17,10 +18,9 @@ __attribute__((visibility("default"))) void storm_srun_serve(bool storm);
 /* srun is about to create a step. */
 void launch_srun_creates(const srun_job_t *job, const slurm_opt_t *opt_local);
 /* srun has created a step.  start: the time just before that (storm_now(),
- * ns).  SLURM_SUCCESS: it is to be launched.  SLURM_ERROR: it is not, which was
- * logged. */
-int launch_srun_created(const srun_job_t *job, const slurm_opt_t *opt_local,
-			uint64_t start);
+ * ns). */
+enum launch_verdict launch_srun_created(srun_job_t *job, slurm_opt_t *opt_local,
+					uint64_t start);
 /* srun has created a step that STORM cannot launch because of this option. */
 void launch_srun_not_served(const char *option);
 /* Before srun prints the tasks' states, or forwards a signal to them. */

@@ -9,6 +9,7 @@
 #include "src/srun/launch.h"
 #include "src/srun/step_ctx.h"
 
+#include "launch_failed.h"
 #include "launch_module.h"
 #include "launch_srun.h"
 
@@ -43,14 +44,24 @@ int srun_creates_step(srun_job_t *job, bool use_all_cpus,
 		      void (*signal_function)(int), sig_atomic_t *destroy_job,
 		      slurm_opt_t *opt_local)
 {
-	uint64_t start = storm_now();
+	enum launch_verdict verdict;
+	uint64_t start;
 	int rc;
 
-	launch_srun_creates(job, opt_local);
-	rc = stock_creates_step(job, use_all_cpus, signal_function, destroy_job,
-				opt_local);
-	launch_module_end(); /* srun may fork or exit now */
-	return rc ? rc : launch_srun_created(job, opt_local, start);
+	launch_failed_begin(job);
+	do {
+		start = storm_now();
+		launch_srun_creates(job, opt_local);
+		rc = stock_creates_step(job, use_all_cpus, signal_function,
+					destroy_job, opt_local);
+		launch_module_end(); /* srun may fork or exit now */
+		if (rc) {
+			launch_failed_not_created(opt_local);
+			return rc;
+		}
+		verdict = launch_srun_created(job, opt_local, start);
+	} while (verdict == LAUNCH_AGAIN);
+	return verdict == LAUNCH_ENDS ? SLURM_ERROR : rc;
 }
 
 int srun_launches_step(srun_job_t *job, slurm_step_io_fds_t *cio_fds,
