@@ -65,14 +65,23 @@ static void stack_show_line(FILE *f, const struct stack_set *s,
 		one->text);
 }
 
+/* Python is there, and has not told the names of its functions. */
+static bool stack_is_python(const struct stack_one *one)
+{
+	return strstr(one->text, "_PyEval_EvalFrame") &&
+	       !strstr(one->text, "py:");
+}
+
 void stack_show_text(FILE *f, const struct stack_set *s, bool threads)
 {
 	bool label = !stack_is_one_label(s);
 	uint64_t others = 0, stacks = 0;
+	bool python = false;
 
 	for (uint32_t i = 0; i < s->count; i++) {
 		const struct stack_one *one = s->all[i];
 
+		python |= stack_is_python(one);
 		if (one->kind != STACK_THREAD || threads) {
 			stack_show_line(f, s, one, label);
 			continue;
@@ -88,6 +97,9 @@ void stack_show_text(FILE *f, const struct stack_set *s, bool threads)
 	if (s->over)
 		fprintf(f, "and %llu threads in stacks that are not kept\n",
 			(unsigned long long) s->over);
+	if (python)
+		fputs("Python's own functions are not shown: PYTHONPERFSUPPORT=1 in the job shows those of Python 3.12 and later\n",
+		      f);
 }
 
 /* ------------------------------------------------------------------------- JSON --- */

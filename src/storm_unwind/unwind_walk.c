@@ -3,6 +3,10 @@
  * storm_unwind has got.  It reads ELF files and call frame information that the user made,
  * so it has no right, little memory and little time.
  *
+ * Python with -X perf calls each of its functions by a piece of code that it has made
+ * itself.  That has a name (unwind_map.h), and no call frame information.  So the walk ends
+ * there, and goes on with the registers of its caller.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <elfutils/libdwfl.h>
@@ -17,6 +21,7 @@
 
 #include "src/storm_stack/stack_line.h"
 #include "unwind.h"
+#include "unwind_map.h"
 
 #define FRAMES 64
 #define NAME_MOST 200 /* bytes of a function's name; C++ has longer ones */
@@ -26,7 +31,9 @@ struct walk {
 	const struct unwind_process *p;
 	Dwfl *dwfl;
 	int fd;
-	uint32_t next; /* thread */
+	uint32_t now; /* thread */
+	bool again;   /* with other registers, which it has now */
+	bool resumed; /* so it was, and its first address is behind a call */
 	unsigned int frames;
 	struct stack_rec rec;
 	size_t len; /* of rec.text */
@@ -45,6 +52,7 @@ static pid_t walk_next_thread(Dwfl *dwfl, void *arg, void **thread)
 	(void) dwfl;
 	if (nth >= w->p->count)
 		return 0;
+	w->now = nth;
 	*thread = &w->p->threads[nth];
 	return w->p->threads[nth].tid;
 }
@@ -148,6 +156,62 @@ static void walk_add(struct walk *w, const char *text)
 	w->len += n;
 }
 
+#if defined(__x86_64__)
+/* The registers behind Python's own code at pc, of a thread that is only remembered.  It
+ * pushes 8 bytes, calls, pops them, and returns. */
+static bool walk_leave_python(struct walk *w, Dwfl_Frame *frame, Dwarf_Addr pc)
+{
+	static const uint8_t drop[] = { 0x48, 0x83, 0xc4, 8, 0xc3 };
+	static const uint8_t pop[] = { 0x5d, 0xc3 };
+	struct user_regs_struct *r = &w->p->threads[w->now].regs;
+	Dwarf_Word reg[17] = { 0 }, top[2];
+	uint8_t code[sizeof(drop)];
+
+	for (unsigned int k = 0; k < 16; k++)
+		dwfl_frame_reg(frame, k, &reg[k]);
+	if (pc > LONG_MAX || reg[7] > LONG_MAX ||
+	    pread(w->p->mem, code, sizeof(code), (off_t) pc) != sizeof(code) ||
+	    pread(w->p->mem, top, sizeof(top), (off_t) reg[7]) != sizeof(top))
+		return false;
+	if (!memcmp(code, pop, sizeof(pop)))
+		reg[6] = top[0];
+	else if (memcmp(code, drop, sizeof(drop)) != 0)
+		return false;
+	r->rbx = reg[3];
+	r->rbp = reg[6];
+	r->rsp = reg[7] + sizeof(top);
+	r->r12 = reg[12];
+	r->r13 = reg[13];
+	r->r14 = reg[14];
+	r->r15 = reg[15];
+	r->rip = top[1];
+	return true;
+}
+#else
+static bool walk_leave_python(struct walk *w, Dwfl_Frame *frame, Dwarf_Addr pc)
+{
+	(void) w;
+	(void) frame;
+	(void) pc;
+	return false;
+}
+#endif
+
+/* Code of no file.  True: the walk goes on by itself. */
+static bool walk_made_code(struct walk *w, Dwfl_Frame *frame, Dwarf_Addr pc)
+{
+	char name[512];
+
+	if (!unwind_map_name(w->p->pid, pc, name, sizeof(name))) {
+		walk_add(w, "?");
+		return true;
+	}
+	if (unwind_map_python(name, sizeof(name)))
+		w->again = walk_leave_python(w, frame, pc);
+	walk_add(w, name);
+	return !w->again;
+}
+
 /* A function's name, or where in which file the address is: that merges as well. */
 static void walk_name(struct walk *w, Dwarf_Addr pc)
 {
@@ -185,6 +249,11 @@ static int walk_frame(Dwfl_Frame *frame, void *arg)
 	if (!dwfl_frame_pc(frame, &pc, &active))
 		return DWARF_CB_ABORT;
 	/* a return address is behind its call */
+	active = active && !w->resumed;
+	w->resumed = false;
+	if (!dwfl_addrmodule(w->dwfl, active ? pc : pc - 1))
+		return walk_made_code(w, frame, pc) ? DWARF_CB_OK :
+						      DWARF_CB_ABORT;
 	walk_name(w, active ? pc : pc - 1);
 	return DWARF_CB_OK;
 }
@@ -241,7 +310,12 @@ static int walk_thread(Dwfl_Thread *thread, void *arg)
 
 	walk_begin(w, dwfl_thread_tid(thread) == w->p->pid ? STACK_MAIN :
 							     STACK_THREAD);
-	dwfl_thread_getframes(thread, walk_frame, w);
+	w->resumed = false;
+	do {
+		w->again = false;
+		dwfl_thread_getframes(thread, walk_frame, w);
+		w->resumed = w->again;
+	} while (w->again);
 	if (!w->len)
 		walk_add(w, "?");
 	walk_say(w);

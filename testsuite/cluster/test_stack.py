@@ -226,3 +226,41 @@ def test_threads(lab):
     ("99999", "job 99999: there is no such job")])
 def test_no_job(lab, what, why):
     assert stack(lab, what, code=1) == ([], f"storm: {why}\n")
+
+
+PYTHON = """import os, pathlib, time
+def leaf():
+    pathlib.Path("up." + os.environ["SLURM_PROCID"]).touch()
+    time.sleep(1000)
+def outer():
+    leaf()
+outer()
+"""
+
+
+@pytest.mark.every_release
+@pytest.mark.parametrize("told", [True, False])
+def test_python(lab, told):
+    """Python 3.12 and later names its functions if it is asked to; else a line says what is
+    missing."""
+    done = lab.run(["python3", "-c", "import sys; print(sys.version_info >= (3, 12))"],
+                   host="n1", cwd="/")
+    if told and done.out.strip() != "True":
+        pytest.skip("SKIP: python3 of the hosts is older than 3.12")
+    (lab.bin / "prog.py").write_text(PYTHON)
+    job, _ = stands(lab, words=["env", f"PYTHONPERFSUPPORT={int(told)}", "python3",
+                                "{bin}/prog.py"], nodes=2, tasks=2)
+    text = "\n".join(stack(lab, job)[0])
+    hint = "Python's own functions are not shown: PYTHONPERFSUPPORT=1"
+    if not told:
+        assert "_PyEval_EvalFrame" in text and hint in text, text
+        return
+    assert hint not in text, text
+    assert re.search(r"^ranks 0-1: .*py:leaf \(prog.py\) < .*py:outer \(prog.py\) < .*"
+                     r"py:<module> \(prog.py\) < .*Py_RunMain < ", text, re.M), text
+    # somebody else's words
+    for node in lab.names:
+        lab.run(["sh", "-c", "chown other /tmp/perf-*.map; true"], user="root", host=node,
+                cwd="/")
+    text = "\n".join(stack(lab, job)[0])
+    assert "py:" not in text and hint in text, text
