@@ -129,6 +129,12 @@ def heal(c, daemon, fault):
         c.lab.restart(host, name)
     until(lambda: set(c.lab.run(["sinfo", "-hN", "-o", "%T"], cwd="/").stdout.split())
           == {"mixed"}, "all nodes to serve the standing job")
+    if daemon == "slurmctld" and fault != STOP:
+        # Nodes are busy until they have registered, for which srun alone, Slurm's too,
+        # waits a minute or more.
+        until(lambda: c.lab.run(
+            ["srun", "--immediate=1", f"--jobid={c.job}", "-N4", "-n4", "--overlap",
+             "true"], cwd="/").returncode == 0, "slurmctld to know its nodes")
 
 
 # -- what was promised ------------------------------------------------------------
