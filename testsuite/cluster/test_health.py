@@ -5,6 +5,7 @@ until it is well again.
 """
 import os
 import re
+import resource
 import shutil
 import signal
 
@@ -105,6 +106,53 @@ def test_a_hung_file_system(lab):
     says(lab, "hung")
     logged(lab, r"not well \(hung\): /var/tmp does not answer")
     assert "failed=" not in extra(lab)
+
+
+def test_few_inodes(lab):
+    """A file system with space, and no room for names."""
+    def root(*command):
+        done = lab.run(list(command), host="n2", cwd="/", user="root")
+        assert done.returncode == 0, done.stderr
+
+    root("mount", "-t", "tmpfs", "-o", "nr_inodes=900", "tmpfs", "/var/tmp")
+    try:
+        says(lab, "inodes")
+        logged(lab, r"\(inodes\): /var/tmp has 8\d\d inodes left, less than "
+                    r"HealthInodes \(1000\)")
+    finally:
+        root("umount", "/var/tmp")
+
+
+def test_no_descriptors(lab):
+    """storm_health has none left; the host has few left."""
+    pid = health_process(lab)
+    _, most = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (4, most))    # 0 to 3 are in use
+    says(lab, "descriptors")
+    logged(lab, r"\(descriptors\): no check can begin: Too many open files")
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
+    well(lab)
+    # the limit is the whole machine's: n2 alone reads another count
+    file = lab.path("n2", "/run/file-nr")
+    with open(file, "w") as f:
+        f.write("991\t0\t1000\n")
+    bound = "/proc/sys/fs/file-nr"
+    done = lab.run(["mount", "--bind", "/run/file-nr", bound], host="n2", cwd="/",
+                   user="root")
+    assert done.returncode == 0, done.stderr
+    try:
+        logged(lab, r"9 of the host's 1000 descriptors are left")
+        says(lab, "descriptors")
+    finally:
+        lab.run(["umount", bound], host="n2", cwd="/", user="root")
+
+
+def test_a_slurmd_that_stands(lab):
+    """Its agent lives, and says so."""
+    lab.fault("stop", "n2", what="slurmd")
+    says(lab, "slurmd")
+    lab.heal()
+    logged(lab, r"\(slurmd\): slurmd does not answer in time")
 
 
 def test_a_munged_that_stands(lab):

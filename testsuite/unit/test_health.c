@@ -43,6 +43,9 @@ START_TEST(test_limits)
 	must(JUDGED(DISK, .free = 64 * MB, .inodes = 9, .free_inodes = 999) ==
 	     HEALTH_INODES);
 	must(JUDGED(DISK, .hung = true) == HEALTH_HUNG);
+	must(JUDGED(DISK, .unbegun = EMFILE) == HEALTH_DESCRIPTORS);
+	ck_assert_str_eq(text, "no check can begin: Too many open files");
+	must(JUDGED(MUNGE, .unbegun = EAGAIN) == HEALTH_UNCHECKED);
 	must(JUDGED(DISK, .err = ENOENT) == HEALTH_SPACE);
 	ck_assert_str_eq(text, "/x: No such file or directory");
 	must(!JUDGED(MEMORY, .free = 64 * MB));

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -135,11 +136,23 @@ static enum health_cause health_judge_program(const char *name,
 	return HEALTH_PROGRAM;
 }
 
+/* Nothing is known of what it was to look at. */
+static enum health_cause health_judge_unbegun(const struct health_sample *s,
+					      char (*text)[HEALTH_LINE])
+{
+	health_say(text, "no check can begin: %s", strerror(s->unbegun));
+	return s->unbegun == EMFILE || s->unbegun == ENFILE ?
+		       HEALTH_DESCRIPTORS :
+		       HEALTH_UNCHECKED;
+}
+
 enum health_cause health_judge(const struct storm_health_conf *limit,
 			       enum health_kind kind, const char *name,
 			       const struct health_sample *s,
 			       char (*text)[HEALTH_LINE])
 {
+	if (s->unbegun)
+		return health_judge_unbegun(s, text);
 	switch (kind) {
 	case HEALTH_CHECK_DISK:
 		return health_judge_disk(limit, name, s, text);

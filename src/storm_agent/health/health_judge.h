@@ -31,6 +31,7 @@ enum health_kind {
 struct health_sample {
 	bool hung;     /* there was no answer in time */
 	int err;       /* the errno with which it failed; 0: it did not */
+	int unbegun;   /* the errno for which it was not begun; 0: it was */
 	uint64_t free; /* bytes, or descriptors */
 	uint64_t total;
 	uint64_t free_inodes,

@@ -74,7 +74,7 @@ static void health_child_start(struct health_check *c,
 	c->said = (struct health_line) { 0 };
 	c->have = 0;
 	if (pipe2(pipe_of, O_CLOEXEC)) {
-		c->got.err = errno;
+		c->got.unbegun = errno;
 		return;
 	}
 	pid = fork();
@@ -82,7 +82,7 @@ static void health_child_start(struct health_check *c,
 		health_child_be(c, at, pipe_of[1]);
 	close(pipe_of[1]);
 	if (pid < 0) {
-		c->got.err = errno;
+		c->got.unbegun = errno;
 		close(pipe_of[0]);
 		return;
 	}
@@ -93,7 +93,7 @@ static void health_child_start(struct health_check *c,
 	c->until = storm_now() + c->patience;
 	c->running = c->pidfd >= 0;
 	if (!c->running) {
-		c->got.err = errno;
+		c->got.unbegun = errno;
 		health_child_kill(c);
 		waitpid(pid, NULL, 0);
 		health_child_close(c);
