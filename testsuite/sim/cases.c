@@ -769,6 +769,73 @@ void case_long_by_the_group(void)
 	end(sim, &t);
 }
 
+static bool has_ended_twice(void *arg)
+{
+	const struct told *t = arg;
+
+	return t->ended == 2;
+}
+
+/* While a file comes these nodes hear no multicast any more.  It arrives, and so does
+ * what follows. */
+static void multicast_ends(uint32_t first, uint32_t last, uint32_t radix)
+{
+	static uint8_t data[8000000];
+	const struct storm_target to = { .kind = STORM_TARGET_FILE,
+					 .path = "/tmp/app",
+					 .mode = 0755 };
+	const struct storm_target memory = { .kind = STORM_TARGET_MEMORY,
+					     .remote_event = 1 };
+	struct storm_sim_conf c = { .seed = 1,
+				    .nodes = 12,
+				    .mtu = 1472,
+				    .latency = 50 * STORM_US,
+				    .bandwidth = 125e6,
+				    .multicast = true };
+	struct storm_idset deaf = { 0 };
+	struct told t = { 0 };
+	struct storm_sim *sim;
+
+	storm_settings_default(&c.set);
+	c.set.radix = radix;
+	sim = begin_opened(&c, &t);
+	storm_idset_add(&deaf, first, last);
+	storm_owner_xfer(storm_sim_owner(sim), NULL, &to, data, sizeof(data),
+			 &t, storm_sim_now(sim));
+	storm_sim_called(sim, STORM_NO_NODE);
+	storm_sim_run(sim, 20 * STORM_MS, NULL, NULL);
+	CHECK(!t.ended && storm_owner_progress(storm_sim_owner(sim), &t),
+	      "it is not under way");
+	storm_sim_deafen(sim, &deaf, 3600 * STORM_SEC);
+	CHECK(storm_sim_run(sim, 5 * STORM_SEC, has_ended, &t) &&
+		      t.out.state == STORM_DONE,
+	      "n%u to n%u, radix %u: ended %u, state %d", first + 1, last + 1,
+	      radix, t.ended, t.out.state);
+	storm_owner_xfer(storm_sim_owner(sim), NULL, &memory, data, 5000, &t,
+			 storm_sim_now(sim));
+	storm_sim_called(sim, STORM_NO_NODE);
+	CHECK(storm_sim_run(sim, 5 * STORM_SEC, has_ended_twice, &t) &&
+		      t.out.state == STORM_DONE,
+	      "n%u to n%u, radix %u: what follows: ended %u, state %d",
+	      first + 1, last + 1, radix, t.ended, t.out.state);
+	/* two and fewer get what they lack alone */
+	CHECK(storm_sim_owner(sim)->send.multicast == (last - first < 2),
+	      "n%u to n%u, radix %u: by multicast?", first + 1, last + 1,
+	      radix);
+	storm_idset_clear(&deaf);
+	end(sim, &t);
+}
+
+void case_multicast_ends(void)
+{
+	for (uint32_t radix = 2; radix <= 8; radix += 6) {
+		multicast_ends(0, 11, radix);
+		multicast_ends(3, 7, radix);
+		multicast_ends(11, 11, radix);
+		multicast_ends(1, 1, radix);
+	}
+}
+
 /* An owner that sends OPEN and nothing more: what comes back to it, and to others
  * that it has named, is no more than it sent. */
 void case_silent_owner(void)

@@ -20,6 +20,7 @@ void case_two_dead(void);	   /* a parent and its child die at once */
 void case_turn(void);		   /* a file waits for others */
 void case_slow_link(void);	   /* much is lost, of datagrams of any size */
 void case_long_up(void);	   /* only short ones come up */
+void case_multicast_ends(void);	   /* in the middle of a transfer */
 void case_long_by_the_group(void); /* long ones come by multicast alone */
 void case_cut_paths(void);	   /* datagrams do not pass, or long ones */
 void case_silent_owner(void);	   /* an OPEN, and nothing more */

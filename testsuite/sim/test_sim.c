@@ -162,6 +162,7 @@ int main(int argc, char **argv)
 		case_cut_paths();
 		case_long_up();
 		case_long_by_the_group();
+		case_multicast_ends();
 		case_silent_owner();
 		case_forgotten_on_its_way();
 		case_too_many_reports();

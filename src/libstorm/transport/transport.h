@@ -84,6 +84,11 @@ struct storm_transport_ops {
 	void (*group)(struct storm_transport *t, const struct storm_addr *group,
 		      uint32_t key, bool on);
 	/*
+	 * No multicast comes here: join the groups again, as a switch may have
+	 * forgotten who listens.  May be NULL.
+	 */
+	void (*join_again)(struct storm_transport *t);
+	/*
 	 * Only the simulator has it, in which a multicast comes to many
 	 * receivers in one process.  Returns what storm_seal_open() yields for
 	 * the multicast that is being received, which it opens once for all of

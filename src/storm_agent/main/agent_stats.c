@@ -42,7 +42,7 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 		 ", " F ", " F ", " F ", " F ", " F "},\n"
 		 " \"nm\": {" F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
 		 ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
-		 ", " F ", " F ", " F ", " F "},\n"
+		 ", " F ", " F ", " F ", " F ", " F "},\n"
 		 " %s}\n",
 		 a->node, AGENT_BUILD, getpid(),
 		 a->slurmd.lifelines ? "true" : "false", lacks, C(files),
@@ -54,9 +54,9 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 		 N(sessions), N(sessions_total), N(rx_datagrams), N(rx_bytes),
 		 N(tx_datagrams), N(tx_bytes), N(data_new), N(data_dup),
 		 N(data_moved), N(data_dropped), N(repaired), N(nacks_sent),
-		 N(nacks_served), N(relayed), N(strobes), N(bad_seal),
-		 N(bad_wire), N(bad_session), N(replayed), N(fenced),
-		 N(opens_refused), net);
+		 N(joined_again), N(nacks_served), N(relayed), N(strobes),
+		 N(bad_seal), N(bad_wire), N(bad_session), N(replayed),
+		 N(fenced), N(opens_refused), net);
 #undef N
 #undef C
 #undef F

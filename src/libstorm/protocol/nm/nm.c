@@ -229,22 +229,6 @@ static void nm_child_status(struct nm_session *s, struct storm_child *c,
 	nm_status_update(s, false, now);
 }
 
-/*
- * The owner of a cluster domain sends its state to the group at each heartbeat.  A
- * node to which it comes only another way, for longer than two lost ones explain,
- * hears no multicast any more.  One that was stopped has both before it.
- */
-static void nm_group_heard(struct nm_session *s, bool group, uint64_t now)
-{
-	if (group) {
-		s->heard.multicast = true;
-		s->heard.group_at = now;
-	} else if (s->open->cluster &&
-		   now >= s->heard.group_at + 5 * s->open->heartbeat / 2) {
-		s->heard.multicast = false;
-	}
-}
-
 static void nm_control_take(struct nm_session *s, const struct storm_header *h,
 			    struct storm_rx *rx, uint64_t now)
 {

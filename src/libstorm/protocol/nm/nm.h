@@ -283,6 +283,7 @@ struct storm_nm_stats {
 	uint64_t sessions, sessions_total;
 	uint64_t rx_datagrams, rx_bytes, tx_datagrams, tx_bytes;
 	uint64_t data_new, data_dup, repaired, nacks_sent, nacks_served;
+	uint64_t joined_again; /* times: no multicast came */
 	uint64_t data_moved;   /* bytes copied, once unsealed, in memory */
 	uint64_t data_dropped; /* chunks for which the host had no room */
 	uint64_t relayed, strobes;

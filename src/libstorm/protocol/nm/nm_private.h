@@ -154,10 +154,12 @@ struct nm_said {
 
 /* What the owner has sent. */
 struct nm_heard {
-	uint64_t at;	   /* when the last of it came */
-	uint64_t calm_at;  /* before this, heartbeats were missed recently */
-	bool multicast;	   /* some of it came by the group */
-	uint64_t group_at; /* when something came by the group last */
+	uint64_t at;	    /* when the last of it came */
+	uint64_t calm_at;   /* before this, heartbeats were missed recently */
+	bool multicast;	    /* some of it came by the group */
+	uint64_t group_at;  /* when something came by the group last */
+	uint32_t beside;    /* states that came another way since then */
+	uint64_t beside_at; /* when the first of those came */
 	struct storm_cast cast; /* the owner's latest state */
 	/* the owner's state, the BEGIN of the transfer under way, and the
 	 * latest acknowledgement of each kind */
@@ -281,6 +283,7 @@ struct storm_nm {
 	struct nm_known known[2][NM_KNOWN_MAX]; /* of a user; of all */
 	bool known_any;				/* false: both are empty */
 	struct nm_return *back; /* asks for an OPEN; NULL: no need */
+	uint64_t joined_at;	/* when the groups were joined again */
 	uint64_t tickets;	/* how many were given out */
 	struct nm_segment {
 		void *base;
@@ -363,6 +366,11 @@ int nm_known_find(struct nm_session *s, uint32_t node, uint64_t now);
 void nm_known_add(struct nm_session *s, uint32_t node, int sys, uint64_t now);
 /* The node can be reached again. */
 void nm_known_forget(struct nm_session *s, uint32_t node, uint64_t now);
+
+/* nm_group.c */
+/* A state of the owner's has come, by the group or another way.  It may turn out that
+ * no multicast comes here. */
+void nm_group_heard(struct nm_session *s, bool group, uint64_t now);
 
 /* nm_admit.c */
 /* How many sessions there are, with the OPENs that are being checked. */

@@ -5,7 +5,9 @@
  * unseal it.  Repairs wait for the network as other DATA do, and go before them.
  *
  * A path may carry them by multicast alone.  So once nothing moves though repairs were
- * sent, all go to the group for the rest of the transfer.
+ * sent, all go to the group for the rest of the transfer.  Multicast may also end: nodes
+ * say that they hear it no more, or nothing moves by the group either.  Then all goes
+ * down the tree and along the chain, for the rest of the session.
  *
  * A node that has left the window (owner_window.c) gets little of what it lacks as long
  * as others are sent to.  At the end it is one of those that all wait for; what it lacks
@@ -27,6 +29,7 @@
 #define AGAIN_AFTER (3 * STORM_MS)
 #define FEW OWNER_AGAIN_MAX /* chunks, which may go twice */
 #define VAIN_AFTER (300 * STORM_MS)
+#define VAIN_GROUP (3 * STORM_SEC)
 #define SERVE_BYTES (1u << 20)	  /* asked for by one NACK */
 #define TRICKLE_BYTES (16u << 10) /* asked for so, beside others' DATA */
 
@@ -336,6 +339,42 @@ static void owner_repair_again(struct storm_owner *o)
 	r->again_at = STORM_NEVER;
 }
 
+/* Nodes ask again for what they lack, as they do along the chain. */
+static void owner_repair_leave_group(struct storm_owner *o, uint64_t now)
+{
+	struct owner_repair *r = &o->repair;
+
+	o->send.multicast = o->stats.multicast = false;
+	o->send.doubted = o->open->cluster;
+	memset(r->want, 0, r->room * sizeof(*r->want));
+	r->count = r->again_count = 0;
+	r->at = r->again_at = STORM_NEVER;
+	r->vain = false;
+	/* what the group lost says nothing of the chain's pace */
+	o->data.rate = (double) o->conf.set.rate;
+	owner_data_recover(o);
+	storm_log(
+		STORM_LOG_INFO,
+		"multicasts do not reach all nodes any more: data go along the chain");
+	owner_ask_new(o, now);
+}
+
+/* Nothing moves though repairs were sent.  True: multicast is given up. */
+static bool owner_repair_in_vain(struct storm_owner *o, uint64_t now)
+{
+	struct owner_repair *r = &o->repair;
+	uint64_t moved = o->operations.first->moved_at;
+
+	if (!o->send.multicast || o->tl.repair_last <= moved ||
+	    now < moved + VAIN_AFTER)
+		return false;
+	r->vain = true;
+	if (o->sum.flags & STORM_STATUS_MCAST && now < moved + VAIN_GROUP)
+		return false;
+	owner_repair_leave_group(o, now);
+	return true;
+}
+
 uint64_t owner_repair_tick(struct storm_owner *o, uint64_t now)
 {
 	struct owner_repair *r = &o->repair;
@@ -349,9 +388,8 @@ uint64_t owner_repair_tick(struct storm_owner *o, uint64_t now)
 		owner_repair_again(o);
 	if (!again && now < r->at)
 		return storm_min(r->at, r->again_at);
-	if (o->send.multicast && o->tl.repair_last > x->moved_at &&
-	    now >= x->moved_at + VAIN_AFTER)
-		r->vain = true;
+	if (owner_repair_in_vain(o, now))
+		return now;
 	last = x->state == XFER_STAGING && !again && r->count <= FEW;
 	/* what the network has no room for stays due: it goes before new DATA */
 	sent = owner_repair_send(o, last, now);

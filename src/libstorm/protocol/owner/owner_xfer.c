@@ -12,8 +12,9 @@
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
 
-/* BEGIN, in as many parts as the path needs. */
-static void owner_xfer_announce(struct storm_owner *o)
+/* BEGIN, in as many parts as the path needs.  again: some lack it.  The group may not
+ * reach them any more, so it goes down the tree, too. */
+static void owner_xfer_announce(struct storm_owner *o, bool again)
 {
 	struct owner_xfer *x = o->operations.first;
 	uint8_t whole[STORM_BEGIN_MAX], body[STORM_DATAGRAM_MAX];
@@ -30,6 +31,9 @@ static void owner_xfer_announce(struct storm_owner *o)
 		storm_put16(&b, (uint16_t) parts);
 		storm_put(&b, whole + p * max, n);
 		owner_cast_body(o, x->begin.op, body, (size_t) (b.p - body));
+		if (again && owner_cast_by_group(o))
+			owner_cast_body_relay(o, x->begin.op, body,
+					      (size_t) (b.p - body));
 	}
 }
 
@@ -40,7 +44,7 @@ void owner_xfer_ask(struct storm_owner *o)
 	if (!x || x->state == XFER_QUEUED)
 		return;
 	if (o->sum.flags & STORM_STATUS_LACKS)
-		owner_xfer_announce(o);
+		owner_xfer_announce(o, true);
 	/* the window is full: which nodes have not written what leaves it? */
 	if (x->state == XFER_SENDING && x->progress < o->cast.sent)
 		o->cast.floor = storm_max(o->cast.floor, x->progress + 1);
@@ -122,7 +126,7 @@ static void owner_xfer_start(struct storm_owner *o, uint64_t now)
 	owner_window_begin(o, now);
 	owner_repair_end(o);
 	if (!owner_xfer_in_open(o, x))
-		owner_xfer_announce(o);
+		owner_xfer_announce(o, false);
 	owner_ask_new(o, now);
 	/* a file is opened first: nothing is sent before all can take it */
 	x->state = x->begin.to.kind == STORM_TARGET_FILE  ? XFER_BEGINNING :

@@ -257,6 +257,10 @@ void storm_udp_writable(struct storm_udp *u, struct udp_tx *tx);
 void storm_udp_tx_fini(struct udp_tx *tx);
 void storm_udp_receive(struct storm_udp *u, int fd, bool group);
 
+/* udp_join.c */
+/* Leave all groups and join them again, so that switches hear of it. */
+void storm_udp_join_again(struct storm_transport *t);
+
 /* udp_choice.c */
 /* Bind the socket to the port, beside the others there.  *number is for the
  * choice.  0, or -1 and errno. */
@@ -274,6 +278,9 @@ void storm_udp_pulse_drop(struct storm_udp *u, uint32_t ppm);
 
 /* udp_strobe.c */
 extern const struct storm_strobe_ops storm_udp_strobe_ops;
+/* The socket for strobes joins their group, if there is one, or leaves it.  The kernel
+ * tells switches of the first socket and the last one of a group only. */
+void storm_udp_strobe_join(struct storm_udp *u, bool join);
 void storm_udp_strobe_close(struct storm_udp *u);
 /* Add the counters of the socket for strobes to those of the other sockets. */
 void storm_udp_strobe_count(const struct storm_udp *u,

@@ -154,6 +154,12 @@ static void udp_strobe_join(struct storm_udp *u, const struct storm_addr *group,
 		udp_strobe_join_at(u, &u->rail, group, join);
 }
 
+void storm_udp_strobe_join(struct storm_udp *u, bool join)
+{
+	if (u->strobe && u->strobe->on)
+		udp_strobe_join(u, &u->strobe->match.group, join);
+}
+
 static void udp_strobe_steer_off(struct storm_udp *u)
 {
 	struct udp_strobe *s = u->strobe;

@@ -129,6 +129,7 @@ static const struct storm_transport_ops udp_ops = {
 	.stream_state = storm_udp_stream_state,
 	.drop_streams = storm_udp_drop_streams,
 	.mtu = udp_transport_mtu,
+	.join_again = storm_udp_join_again,
 };
 
 struct storm_udp *storm_udp_create(const struct storm_settings *set,

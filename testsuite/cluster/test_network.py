@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""A network that is bad: a step with a broadcast ends as it should, or words say what
+is wrong, where, and what helps. The next step is as ever, by multicast. The table is
+in doc/network-faults.md.
+"""
+import contextlib
+import re
+import subprocess
+
+import pytest
+
+from bad_paths import KNOWN
+from conftest import make
+from firewall import dropped
+from harness import LONG, until
+from lab import net
+
+pytestmark = pytest.mark.storm_only
+
+STEP = "-N6 -n6 --bcast=/tmp/app {big} say ran"
+SHORT = "-N6 -n6 {do} say ran"
+
+
+@pytest.fixture(scope="module")
+def six():
+    """n1 and n2 are the owner's children; n3 and n4 are below n1, n5 and n6 below n2."""
+    c = make("network", 6, storm_conf={"Radix": "2", "MulticastTimeout": "300ms"})
+    yield c
+    c.down()
+
+
+@pytest.fixture
+def lab(six, request):
+    six.current = re.sub(r"\W+", "_", request.node.name)
+    six.remove(KNOWN, ["login"])
+    six.remove("/tmp/app")
+    yield six
+    if six.lab.faults():
+        six.lab.heal()
+    six.clean()
+    until(lambda: six.litter(keep=["app"]) == [], lambda: f"no litter: {six.litter()}")
+
+
+def ran(lab, run, launched=True):
+    """Each task ran once, and each node has the whole file."""
+    assert (run.code, run.out) == (0, "ran\n" * 6), str(run)
+    whole = (lab.bin / "big").read_bytes()
+    for node in lab.names:
+        assert lab.file(node, "/tmp/app") == whole, node
+    if launched:
+        step, = run.steps
+        assert (step["launch"], step["fallback"]) == ("storm", None), str(run)
+
+
+def usual(lab):
+    """The next step, as ever: without a word, by multicast. What the last one has found
+    is forgotten within seconds, without help."""
+    last = []
+
+    def again():
+        last[:] = [lab.srun(SHORT)]
+        step, = last[0].steps
+        return step["fallback"] is None and step["odd"] is None and step["multicast"]
+
+    until(again, lambda: f"a step by multicast: {last[0]}")
+    assert (last[0].code, last[0].out, last[0].err) == (0, "ran\n" * 6, ""), last[0]
+
+
+def begun(lab, node, least=1):
+    """Some of a broadcast is there."""
+    names = [n for n in lab.listing(node) if n != "app"]
+    return any(len(lab.file(node, "/tmp/" + n) or b"") >= least for n in names)
+
+
+@contextlib.contextmanager
+def under_way(lab, rate="100mbit"):
+    """A broadcast of 12 MB that takes a second or more."""
+    lab.lab.shape(rate)
+    try:
+        one = lab.start_srun(STEP)
+        until(lambda: begun(lab, "n3") or not one.running(), "the broadcast to begin")
+        yield one
+    finally:
+        lab.lab.shape(None)
+
+
+# -- loss, order, copies --------------------------------------------------------------
+
+WIRES = {
+    "loss": {"ms": 0, "loss": 30},
+    "order": {"ms": 1, "jitter": 20},
+    "copies": {"ms": 1, "duplicate": 30},
+}
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_wire(lab, wire):
+    for node in ("n3", "n5"):
+        lab.lab.fault("delay", node, **WIRES[wire])
+    run = lab.srun(STEP)
+    ran(lab, run)
+    assert run.err == "", str(run)
+    lab.lab.heal()
+    usual(lab)
+
+
+# -- the group ------------------------------------------------------------------------
+
+NO_GROUP = ("input", "ip daddr 224.0.0.0/4 udp dport 8383")
+DEAF = {"one": ["n2"], "half": ["n2", "n5", "n6"],
+        "all": ["n1", "n2", "n3", "n4", "n5", "n6"]}
+
+
+@pytest.mark.parametrize("deaf", [
+    "one", "half", pytest.param("all", marks=pytest.mark.long)])
+def test_multicast_ends_in_mid_transfer(lab, deaf):
+    """Nodes get what they lack by unicast, or data go along the chain. What follows, the
+    launch, comes to them too. (It took 20 s, and Slurm launched.)"""
+    with contextlib.ExitStack() as stack:
+        with under_way(lab, "50mbit") as one:
+            for node in DEAF[deaf]:
+                stack.enter_context(dropped(lab.lab, node, *NO_GROUP))
+        run = one.finish()
+        ran(lab, run)
+        assert run.err == "" and run.seconds < 12, str(run)
+    usual(lab)
+
+
+def test_multicast_ends_while_tasks_run(lab):
+    """Their ends are reported all the same."""
+    one = lab.start_srun("-N6 -n6 {do} touch up.%t wait {dir}/go say ran")
+    until(lambda: all((one.dir / f"up.{i}").exists() for i in range(6)), "all tasks")
+    with contextlib.ExitStack() as stack:
+        for node in lab.names:
+            stack.enter_context(dropped(lab.lab, node, *NO_GROUP))
+        (one.dir / "go").touch()
+        run = one.finish()
+    assert (run.code, run.out, run.err) == (0, "ran\n" * 6, ""), str(run)
+    assert run.seconds < 20, str(run)
+    lab.by_storm(run)
+    usual(lab)
+
+
+def known_at_switch(lab):
+    """The nodes of which the switch knows that they want a group of STORM's."""
+    done = subprocess.run(net.enter(lab.lab.pid("sw"), ["bridge", "mdb", "show"]),
+                          text=True, capture_output=True, check=True)
+    return set(re.findall(r"port (\w+) grp 239\.192\.83\.", done.stdout))
+
+
+def group_kept(lab, seconds):
+    """How long the switch remembers from now on who wants multicast."""
+    net.batch(net.enter(lab.lab.pid("sw"), ["ip", "-batch", "-"]), [
+        "link set br0 type bridge mcast_membership_interval "
+        f"{round(seconds * 100)}"])
+
+
+@pytest.mark.parametrize("which", [
+    "n3", pytest.param("all", marks=pytest.mark.long)])
+def test_switch_forgets_the_group(lab, which):
+    """No querier asks, so the switch forgets who wants multicast. A node notices that
+    none comes and joins again: the same step, or the next one, is by multicast."""
+    nodes = lab.names if which == "all" else [which]
+    before = {n: lab.agent(n, "joined_again") for n in lab.names}
+    for node in nodes:
+        lab.lab.fault("age", node, seconds=1)
+    until(lambda: known_at_switch(lab) >= set(nodes), "the switch to hear of the groups")
+    until(lambda: not known_at_switch(lab) & set(nodes), "the switch to forget")
+    group_kept(lab, 3000)
+    run = lab.srun(STEP)
+    ran(lab, run)
+    assert run.err == "", str(run)
+    usual(lab)
+    for node in lab.names:
+        assert (lab.agent(node, "joined_again") > before[node]) is (node in nodes), node
+    for node in nodes:
+        assert "no multicast comes here: the groups are joined again" in \
+            lab.lab.log(node, "slurmd"), node
+    lab.lab.heal()
+    usual(lab)
