@@ -84,7 +84,8 @@ def test_an_address_that_each_host_has(two):
         new_agents(two, ["n1"])
         run = two.srun("-N3 -n3 {do} say x", host="n1")
         assert run.code == 0 and run.out == "x\n" * 3, str(run)
-        assert run.err.count("falling back") == 1, str(run)
+        # the first node that refuses can be the only odd one
+        assert run.err.count("falling back to Slurm's standard launch") == 1, str(run)
     finally:
         own_names(two, two.names)
         for node in two.names:
