@@ -134,7 +134,8 @@ def heal(c, daemon, fault):
         # waits a minute or more.
         until(lambda: c.lab.run(
             ["srun", "--immediate=1", f"--jobid={c.job}", "-N4", "-n4", "--overlap",
-             "true"], cwd="/").returncode == 0, "slurmctld to know its nodes")
+             "true"], cwd="/", user="user").returncode == 0,
+            "slurmctld to know its nodes")
 
 
 # -- what was promised ------------------------------------------------------------
@@ -181,6 +182,9 @@ def again(c):
 @pytest.mark.parametrize("daemon,fault,moment", EVERY_CELL if LONG else CELLS, ids=lambda v: v)
 def test_cell(lab, daemon, fault, moment):
     lab.current = re.sub(r"\W+", "_", f"{daemon}_{fault}_{moment}")
+    # a back-off lasts, which deaths of cells before have made longer
+    until(lambda: daemon in OF_A_STEP or lab.lab.pids(*WHERE[daemon]),
+          f"{daemon} to run")
     s = begin(lab, moment)
     try:
         strike(lab, daemon, fault)
