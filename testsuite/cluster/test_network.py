@@ -6,14 +6,16 @@ in doc/network-faults.md.
 import contextlib
 import re
 import subprocess
+import time
 
 import pytest
 
-from bad_paths import KNOWN
+import normal
+from bad_paths import KNOWN, ON_A_NODE
 from conftest import make
-from firewall import dropped
-from harness import LONG, until
-from lab import net
+from firewall import dropped, nft
+from harness import until
+from lab import net, slurmconf
 
 pytestmark = pytest.mark.storm_only
 
@@ -84,10 +86,51 @@ def under_way(lab, rate="100mbit"):
         lab.lab.shape(None)
 
 
+@contextlib.contextmanager
+def kept_in(lab, node, what):
+    """What leaves a node is dropped; beside dropped() at the same node."""
+    nft(lab.lab, node, "table inet g { chain c { type filter hook output priority 0; "
+        f"{what} drop; }}; }}")
+    try:
+        yield
+    finally:
+        nft(lab.lab, node, "delete table inet g")
+
+
 # -- loss, order, copies --------------------------------------------------------------
 
+SOME = "numgen random mod 100 < 30"
+
+
+def test_loss(lab):
+    """Of STORM's datagrams to and from two nodes."""
+    with contextlib.ExitStack() as stack:
+        for node in ("n3", "n5"):
+            stack.enter_context(dropped(lab.lab, node, "input",
+                                        "udp dport 8383 " + SOME))
+            stack.enter_context(kept_in(lab, node, "udp sport 8383 " + SOME))
+        run = lab.srun(STEP)
+    ran(lab, run)
+    assert run.err == "" and run.counter("repaired") > 0, str(run)
+    usual(lab)
+
+
+@pytest.mark.long
+def test_loss_of_all(lab):
+    """Of all packets, each way: TCP connections may not come about, for Slurm neither.
+    The step runs, or one of these nodes is named."""
+    for node in ("n3", "n5"):
+        lab.lab.fault("delay", node, ms=0, loss=30)
+    run = lab.srun(STEP, timeout=300)
+    lab.lab.heal()
+    if run.code == 0:
+        ran(lab, run, launched=False)
+    else:
+        assert re.search(r"\bn[35]\b", run.err), str(run)
+    usual(lab)
+
+
 WIRES = {
-    "loss": {"ms": 0, "loss": 30},
     "order": {"ms": 1, "jitter": 20},
     "copies": {"ms": 1, "duplicate": 30},
 }
@@ -177,4 +220,67 @@ def test_switch_forgets_the_group(lab, which):
         assert "no multicast comes here: the groups are joined again" in \
             lab.lab.log(node, "slurmd"), node
     lab.lab.heal()
+    usual(lab)
+
+
+# -- links ----------------------------------------------------------------------------
+
+def test_link_is_down_for_5_s(lab):
+    """In mid-transfer. The node is named, and has all in the end."""
+    with under_way(lab, "50mbit") as one:
+        lab.lab.fault("cut", "n3")
+        down = time.monotonic()
+    until(lambda: time.monotonic() > down + 5, "5 s")
+    lab.lab.heal()
+    run = one.finish()
+    ran(lab, run, launched=False)
+    assert "node n3" in run.err, str(run)
+    usual(lab)
+
+
+#: name: hosts of the other side
+SIDES = {"nodes": ["n1", "n2", "n3"],
+         "hosts": ["n1", "n2", "n3", "login", "ctl"]}
+
+
+@contextlib.contextmanager
+def apart(lab, side):
+    """n4 to n6 and the other side do not hear each other."""
+    them = ", ".join(slurmconf.address_of(h) for h in SIDES[side])
+    with contextlib.ExitStack() as stack:
+        for node in ("n4", "n5", "n6"):
+            stack.enter_context(dropped(lab.lab, node, "input",
+                                        f"ip saddr {{ {them} }}"))
+            stack.enter_context(kept_in(lab, node, f"ip daddr {{ {them} }}"))
+        yield
+
+
+def test_halves_of_the_nodes(lab):
+    """srun's host hears both. Nodes of the other half are named, and Slurm launches."""
+    with apart(lab, "nodes"):
+        run = lab.srun(STEP)
+        ran(lab, run, launched=False)
+        assert re.search(r"nodes? n(4|\[4-6\]|\[4-5\]|5|6).*no connection from node n[12] ",
+                         run.err), str(run)
+    usual(lab)
+
+
+@pytest.mark.long
+def test_half_of_all_hosts(lab):
+    """Nobody can launch there. The step ends, and these nodes are named."""
+    with apart(lab, "hosts"):
+        run = lab.srun(STEP, timeout=300)
+        assert run.code != 0, str(run)
+        assert "no connection from " in run.err, str(run)
+        assert {"n4", "n5", "n6"} <= set(normal.hosts(run.err)), str(run)
+    usual(lab)
+
+
+@pytest.mark.long
+def test_small_mtu(lab):
+    """No packet of full length comes to a node. It is named, with what helps."""
+    with dropped(lab.lab, "n3", *ON_A_NODE["mtu"][:2]):
+        run = lab.srun(STEP)
+    ran(lab, run, launched=False)
+    assert "node n3: " + ON_A_NODE["mtu"][2] in run.err, str(run)
     usual(lab)
