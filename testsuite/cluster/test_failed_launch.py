@@ -199,14 +199,17 @@ def test_it_may_not_choose(retry):
 AGAIN = "made the step again without, as --exclude=n3 does\n"
 
 
+#: freed memory is, as srun has two steps' requests
+OVERWRITTEN = {"GLIBC_TUNABLES": "glibc.malloc.perturb=90"}
+
+
 def five(lab, words, do="{do}"):
     """srun for a step on n1 to n5 of the job's six."""
     lab.srun("-N6 -n6 true")        # later releases begin behind the last step's
     with gone(lab):
-        # freed memory is overwritten: srun has two steps' requests
         return lab.run(["srun", "--launch=storm", f"--jobid={lab.job}", "-n5",
                         *words.split(), *do.split(), "say", "ran"], label="storm",
-                       env={"GLIBC_TUNABLES": "glibc.malloc.perturb=90"})
+                       env=OVERWRITTEN)
 
 
 @pytest.mark.every_release
@@ -217,6 +220,16 @@ def test_other_nodes(retry, do):
     run = five(retry, "-N5", do)
     without(run, AGAIN, 0, 1, 2, 3, 4)
     until(lambda: not retry.steps(), "the end of both steps", 5)
+
+
+def test_the_name_of_the_step(retry):
+    """Both requests have srun's only copy of it."""
+    retry.srun("-N6 -n6 true")
+    with gone(retry):
+        run = retry.run(["srun", "--launch=storm", f"--jobid={retry.job}", "-N5", "-n5",
+                         "squeue", "-h", "-s", f"-j{retry.job}", "-o%j"],
+                        label="storm", env=OVERWRITTEN)
+    assert run.code == 0 and set(run.out.split()) == {"squeue"}, str(run)
 
 
 @pytest.mark.every_release
