@@ -104,7 +104,7 @@ def begin(c, moment):
 
 # -- the faults -----------------------------------------------------------------
 
-def strike(c, daemon, fault):
+def strike(c, s, daemon, fault):
     if fault == RESTART and daemon in SERVICES:
         c.lab.restart(*WHERE[daemon])
     elif fault == STOP:
@@ -112,6 +112,9 @@ def strike(c, daemon, fault):
         # its length is the fault itself, and nothing is waited for
         time.sleep(STANDS)
         signals(c, daemon, signal.SIGCONT)
+        # nsenter, srun's parent, has stopped itself with it
+        if daemon == "srun":
+            os.kill(s.process.pid, signal.SIGCONT)
     else:
         signals(c, daemon, signal.SIGKILL if fault == KILL else signal.SIGTERM)
 
@@ -187,7 +190,7 @@ def test_cell(lab, daemon, fault, moment):
           f"{daemon} to run")
     s = begin(lab, moment)
     try:
-        strike(lab, daemon, fault)
+        strike(lab, s, daemon, fault)
         if moment == "run":
             (s.dir / "go").touch()
         heal(lab, daemon, fault)
