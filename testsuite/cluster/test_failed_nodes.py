@@ -181,6 +181,19 @@ def test_a_dead_host_ends_its_step(lab, launch):
 
 
 @pytest.mark.every_release
+@pytest.mark.storm_only
+def test_a_dead_host_has_the_last_tasks(lab):
+    """All others have ended by the time at which the node is given up. Slurm's own srun
+    ends with 0 then, though a task has not."""
+    step = Step(lab, launch="storm")
+    power_off(lab, "n3")
+    step.goes()
+    code, out = step.ends()
+    assert code == 137 and "n3: task 2: Killed" in step.said(), (code, step.said())
+    assert out == sorted(w for i in (1, 2, 4, 5, 6, 7, 8) for w in (f"n{i}", "ended"))
+
+
+@pytest.mark.every_release
 @pytest.mark.parametrize("launch", ["slurm", "storm"])
 def test_a_step_goes_on_without_its_node(lab, launch):
     """With --no-kill the other tasks run to their ends."""

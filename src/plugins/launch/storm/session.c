@@ -103,6 +103,23 @@ struct storm_session *storm_session_find(const slurm_step_id_t *step_id)
 	return s;
 }
 
+static int session_has_launch(void *x, void *key)
+{
+	return ((const struct storm_session *) x)->sls == key;
+}
+
+struct storm_session *
+storm_session_launching(const struct step_launch_state *sls)
+{
+	struct storm_session *s = NULL;
+
+	slurm_mutex_lock(&sessions_lock);
+	if (sessions)
+		s = list_find_first(sessions, session_has_launch, (void *) sls);
+	slurm_mutex_unlock(&sessions_lock);
+	return s;
+}
+
 struct storm_session *storm_session_hold(const slurm_step_id_t *step_id)
 {
 	struct storm_session *s = NULL;
@@ -220,6 +237,7 @@ void storm_session_close(struct storm_session *s)
 	xfree(s->task_place);
 	FREE_NULL_BITMAP(s->begun);
 	FREE_NULL_BITMAP(s->exited);
+	FREE_NULL_BITMAP(s->lost);
 	slurm_mutex_destroy(&s->lock);
 	slurm_mutex_destroy(&s->signals.one);
 	slurm_cond_destroy(&s->cond);

@@ -62,6 +62,9 @@ struct storm_session {
 	bitstr_t *begun;      /* tasks whose start was reported as good */
 	bool over;	  /* slurmctld's word, before all tasks have started */
 	bitstr_t *exited; /* tasks whose end was reported */
+	/* Tasks on nodes that have failed: written by srun's thread for messages,
+	 * under sls->lock. */
+	bitstr_t *lost;
 	uint64_t last_exit; /* ns, storm_now(); the last of these */
 	struct task_reports *reports;
 };
@@ -77,6 +80,9 @@ const struct storm_conf *storm_session_conf(const char **why);
  * task_reports_stop() before close. */
 struct storm_session *storm_session_create(const slurm_step_id_t *step_id);
 struct storm_session *storm_session_find(const slurm_step_id_t *step_id);
+/* The one whose launch has this state. */
+struct storm_session *
+storm_session_launching(const struct step_launch_state *sls);
 void storm_session_close(struct storm_session *s);
 
 /* As find, for a thread that is not the step's own: the session stays until it

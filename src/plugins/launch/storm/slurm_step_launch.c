@@ -16,11 +16,22 @@
 
 #include "fanout.h"
 #include "report.h"
+#include "src/api/step_io.h"
 #include "src/common/slurm_protocol_api.h"
 #include "start_watch.h"
 #include "step_launch.h"
 
 #define slurm_send_recv_msgs storm_send_recv_msgs
+
+static void step_on_nodes_lost(struct step_launch_state *sls, const int *nodes,
+			       int count);
+
+/* Slurm's handler of a node's failure has its launch state in a variable sls. */
+#define client_io_handler_downnodes(io, nodes, count)          \
+	do {                                                   \
+		step_on_nodes_lost(sls, nodes, count);         \
+		client_io_handler_downnodes(io, nodes, count); \
+	} while (0)
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wextra"
@@ -30,6 +41,21 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include "src/api/step_launch.c"
 #pragma GCC diagnostic pop
+#undef client_io_handler_downnodes
+
+/* Called with sls->lock held. */
+static void step_on_nodes_lost(struct step_launch_state *sls, const int *nodes,
+			       int count)
+{
+	struct storm_session *s = storm_session_launching(sls);
+
+	for (int n = 0; s && s->lost && n < count; n++)
+		for (uint32_t i = 0;
+		     nodes[n] >= 0 && i < sls->layout->tasks[nodes[n]]; i++)
+			if (sls->layout->tids[nodes[n]][i] < s->tasks)
+				bit_set(s->lost,
+					sls->layout->tids[nodes[n]][i]);
+}
 
 /*
  * A node also sends Slurm's own exit message if srun does not acknowledge its
@@ -102,6 +128,7 @@ int storm_step_launch(slurm_step_ctx_t *ctx,
 			s->first_task = params->het_job_task_offset;
 		s->begun = bit_alloc(s->tasks);
 		s->exited = bit_alloc(s->tasks);
+		s->lost = bit_alloc(s->tasks);
 		s->rec.phase[LAUNCH_PHASE_EXEC].start = storm_now();
 		/* A signal came before Slurm's launcher knew the step. */
 		if (s->abort)
@@ -180,34 +207,41 @@ static void step_log_timeline(struct storm_session *s)
 
 /*
  * Tasks that ran on a node when it lost power have no end that anybody can
- * report.  When the node is back, Slurm aborts the step and leaves them out:
- * srun exited with 0, and the job was COMPLETED.  So they end here as what they
- * are, killed, also in a step that Slurm launches.  Where --no-kill lets a step
- * go on, nothing is aborted.  Tasks that have not begun, and never will because
- * their step is over, end likewise.
+ * report.  Slurm leaves them out: srun exited with 0, and the job was COMPLETED,
+ * if the other tasks had ended by then.  So they end here as what they are, killed,
+ * also in a step that Slurm launches.  Tasks that have not begun, and never will
+ * because their step is over or their node has failed, end likewise.  Where --no-kill
+ * lets a step go on, nothing is aborted, and its lost tasks do not count.
  */
+static bool step_is_lost(const struct storm_session *s, bool aborted,
+			 bool may_lose, uint32_t task)
+{
+	if (task >= s->tasks || bit_test(s->exited, task))
+		return false;
+	return (aborted && (s->over || bit_test(s->begun, task))) ||
+	       (!may_lose && bit_test(s->lost, task));
+}
+
 static void step_end_lost(const slurm_step_ctx_t *ctx, struct storm_session *s)
 {
 	const struct step_launch_state *sls = ctx->launch_state;
 	const slurm_step_layout_t *layout = sls->layout;
+	bool may_lose = ctx->step_req->flags & SSF_NO_KILL;
 	task_exit_msg_t msg = { .return_code = SIGKILL,
 				.step_id = ctx->step_req->step_id };
-	uint32_t task;
 
-	if (!s->exited || !sls->abort || !s->callbacks.task_finish)
+	if (!s->exited || !s->callbacks.task_finish)
 		return;
 	for (uint32_t n = 0; n < layout->node_cnt; n++) {
 		msg.num_tasks = 0;
 		msg.task_id_list =
 			xcalloc(layout->tasks[n] + 1, sizeof(uint32_t));
 		slurm_mutex_lock(&s->lock);
-		for (uint32_t i = 0; i < layout->tasks[n]; i++) {
-			task = layout->tids[n][i];
-			if (task < s->tasks &&
-			    (s->over || bit_test(s->begun, task)) &&
-			    !bit_test(s->exited, task))
-				msg.task_id_list[msg.num_tasks++] = task;
-		}
+		for (uint32_t i = 0; i < layout->tasks[n]; i++)
+			if (step_is_lost(s, sls->abort, may_lose,
+					 layout->tids[n][i]))
+				msg.task_id_list[msg.num_tasks++] =
+					layout->tids[n][i];
 		slurm_mutex_unlock(&s->lock);
 		if (msg.num_tasks)
 			step_on_task_finish(&msg);
