@@ -27,8 +27,8 @@
 #define GATHER (4 * STORM_MS)	   /* what others lack, too */
 #define GATHER_LAST (1 * STORM_MS) /* while nothing else is sent */
 #define AGAIN_AFTER (3 * STORM_MS)
-#define FEW OWNER_AGAIN_MAX /* chunks, which may go twice */
-#define VAIN_AFTER (300 * STORM_MS)
+#define FEW OWNER_AGAIN_MAX	    /* chunks, which may go twice */
+#define VAIN_AFTER (600 * STORM_MS) /* a busy host can be late by half of it */
 #define VAIN_GROUP (3 * STORM_SEC)
 #define SERVE_BYTES (1u << 20)	  /* asked for by one NACK */
 #define TRICKLE_BYTES (16u << 10) /* asked for so, beside others' DATA */
