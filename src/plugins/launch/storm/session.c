@@ -168,12 +168,15 @@ bool storm_session_gave_up(const struct storm_session *s)
 	return s->abort && storm_now() > s->abort_at + ABORT_WAIT;
 }
 
-/* Are there tasks whose start was not reported? */
+/* Are there tasks whose start was not reported?  Slurm's handlers hold sls->lock while
+ * they look for their session.  So the thread that has the sessions' lock does not wait
+ * for it: perhaps there are. */
 static bool session_awaits_starts(struct step_launch_state *sls)
 {
 	bool yes;
 
-	slurm_mutex_lock(&sls->lock);
+	if (pthread_mutex_trylock(&sls->lock))
+		return true;
 	yes = bit_set_count(sls->tasks_started) < sls->tasks_requested;
 	slurm_mutex_unlock(&sls->lock);
 	return yes;
