@@ -31,6 +31,7 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/protocol/nm/nm.h"
+#include "src/slurm/step_over.h"
 #include "src/storm_agent/agent.h"
 #include "src/storm_agent/agent_session.h"
 #include "src/storm_common/local/local.h"
@@ -89,19 +90,11 @@ static uint32_t stepd_kill_all(pid_t session)
 /* What slurmstepd would have said at the step's end. */
 static void stepd_complete(const struct stepd_end *e)
 {
-	step_complete_msg_t end = { .range_first = e->node,
-				    .range_last = e->node,
-				    .step_rc = SIGKILL };
-	slurm_msg_t msg;
-	int rc = 0;
+	slurm_step_id_t id = { .job_id = e->step.job_id,
+			       .step_id = e->step.step_id,
+			       .step_het_comp = e->step.het };
 
-	end.step_id.job_id = e->step.job_id;
-	end.step_id.step_id = e->step.step_id;
-	end.step_id.step_het_comp = e->step.het;
-	slurm_msg_t_init(&msg);
-	msg.msg_type = REQUEST_STEP_COMPLETE;
-	msg.data = &end;
-	if (slurm_send_recv_controller_rc_msg(&msg, &rc, NULL) < 0)
+	if (step_over_tell(&id, e->node, e->node, SIGKILL, NULL) < 0)
 		error("step %u.%u: slurmctld was not told that its slurmstepd is gone: %m: scancel %u.%u ends it",
 		      e->step.job_id, e->step.step_id, e->step.job_id,
 		      e->step.step_id);

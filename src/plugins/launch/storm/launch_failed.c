@@ -18,6 +18,7 @@
 #include "src/common/xstring.h"
 
 #include "launch_failed.h"
+#include "src/slurm/step_over.h"
 
 static struct {
 	slurm_step_id_t step_id; /* before the first creation */
@@ -53,18 +54,9 @@ static void launch_failed_end(const srun_job_t *job)
 {
 	const slurm_step_layout_t *layout =
 		job->step_ctx->step_resp->step_layout;
-	step_complete_msg_t over = {
-		.step_id = job->step_ctx->step_req->step_id,
-		.range_last = layout->node_cnt - 1,
-	};
-	slurm_msg_t msg;
-	int rc;
 
-	slurm_msg_t_init(&msg);
-	msg.msg_type = REQUEST_STEP_COMPLETE;
-	msg.data = &over;
-	(void) slurm_send_recv_controller_rc_msg(&msg, &rc,
-						 working_cluster_rec);
+	(void) step_over_tell(&job->step_ctx->step_req->step_id, 0,
+			      layout->node_cnt - 1, 0, working_cluster_rec);
 }
 
 /* Has the list any of these nodes? */

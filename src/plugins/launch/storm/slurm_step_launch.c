@@ -18,6 +18,7 @@
 #include "report.h"
 #include "src/api/step_io.h"
 #include "src/common/slurm_protocol_api.h"
+#include "src/slurm/step_over.h"
 #include "start_watch.h"
 #include "step_launch.h"
 
@@ -249,23 +250,6 @@ static void step_end_lost(const slurm_step_ctx_t *ctx, struct storm_session *s)
 	}
 }
 
-/* slurmctld has no other word of its tasks: no slurmstepd will be there. */
-static void step_tell_lost(const slurm_step_id_t *step_id, uint32_t node)
-{
-	step_complete_msg_t over = { .step_id = *step_id,
-				     .range_first = node,
-				     .range_last = node,
-				     .step_rc = SIGKILL };
-	slurm_msg_t msg;
-	int rc;
-
-	slurm_msg_t_init(&msg);
-	msg.msg_type = REQUEST_STEP_COMPLETE;
-	msg.data = &over;
-	(void) slurm_send_recv_controller_rc_msg(&msg, &rc,
-						 working_cluster_rec);
-}
-
 void storm_step_lost(struct step_launch_state *sls,
 		     const slurm_step_id_t *step_id, const char *nodes)
 {
@@ -287,7 +271,9 @@ void storm_step_lost(struct step_launch_state *sls,
 		client_io_handler_downnodes(sls->io, &node, 1);
 		slurm_cond_broadcast(&sls->cond);
 		slurm_mutex_unlock(&sls->lock);
-		step_tell_lost(step_id, (uint32_t) node);
+		/* slurmctld has no other word of its tasks */
+		(void) step_over_tell(step_id, (uint32_t) node, (uint32_t) node,
+				      SIGKILL, working_cluster_rec);
 	}
 	hostlist_destroy(hl);
 }
