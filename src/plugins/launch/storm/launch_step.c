@@ -48,34 +48,32 @@ struct storm_session *launch_step_begin(const srun_job_t *job, uint64_t start,
 	return s;
 }
 
-void launch_step_open(struct storm_session *s, const srun_job_t *job,
-		      const slurm_opt_t *opt_local)
-{
-	const slurm_step_layout_t *layout =
-		job->step_ctx->step_resp->step_layout;
-	struct step_domain_conf sdc;
-	char *why = NULL;
-
-	if (s->fallback || opt_local->srun_opt->pty || !layout)
-		return;
-	task_reports_conf(s, &sdc);
-	s->domain = step_domain_create(layout->node_list, &sdc, &why);
-	if (s->domain && (why = step_domain_begin(s->domain)))
-		storm_session_drop_domain(s);
-	xfree(why);
-}
-
-/* Make and open the domain of all nodes but odd ones.  NULL, or why not (xfree). */
-static char *launch_step_join(struct storm_session *s, const char *nodelist)
+/* Make the domain of all nodes but odd ones, and have `open` open it.  NULL, or why not
+ * (xfree). */
+static char *launch_step_join(struct storm_session *s, const char *nodelist,
+			      char *(*open)(struct step_domain *sd))
 {
 	struct step_domain_conf sdc;
 	char *why = NULL;
 
 	task_reports_conf(s, &sdc);
 	s->domain = step_domain_create(nodelist, &sdc, &why);
-	if (s->domain && (why = step_domain_open(s->domain)))
+	if (s->domain && (why = open(s->domain)))
 		storm_session_drop_domain(s);
 	return why;
+}
+
+void launch_step_open(struct storm_session *s, const srun_job_t *job,
+		      const slurm_opt_t *opt_local)
+{
+	const slurm_step_layout_t *layout =
+		job->step_ctx->step_resp->step_layout;
+	char *why;
+
+	if (s->fallback || opt_local->srun_opt->pty || !layout)
+		return;
+	why = launch_step_join(s, layout->node_list, step_domain_begin);
+	xfree(why);
 }
 
 bool launch_step_check(struct storm_session *s, const srun_job_t *job,
@@ -92,7 +90,7 @@ bool launch_step_check(struct storm_session *s, const srun_job_t *job,
 			   opt_local->no_kill;
 	do {
 		s->odd.again = false;
-		why = launch_step_join(s, layout->node_list);
+		why = launch_step_join(s, layout->node_list, step_domain_open);
 		if (s->odd.again)
 			xfree(why);
 	} while (s->odd.again);
@@ -108,7 +106,7 @@ bool launch_step_check(struct storm_session *s, const srun_job_t *job,
 				       &s->fallback);
 	else
 		xfree(why);
-	/* a file goes by a domain that has its credential */
+	/* a file needs a domain with its credential */
 	if (opt_local->srun_opt->bcast_flag)
 		storm_session_drop_domain(s);
 	return true;
