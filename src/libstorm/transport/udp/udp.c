@@ -270,9 +270,6 @@ int storm_udp_open_bulk(struct storm_udp *u)
 static int udp_open_group(struct storm_udp *u, struct udp_src *src,
 			  const struct udp_iface *at, struct in_addr group)
 {
-	struct ip_mreqn join = { .imr_multiaddr = group,
-				 .imr_address = at->addr,
-				 .imr_ifindex = at->index };
 	char text[INET_ADDRSTRLEN];
 	int fd = storm_udp_socket();
 
@@ -285,8 +282,7 @@ static int udp_open_group(struct storm_udp *u, struct udp_src *src,
 	if (storm_udp_option(fd, SOL_SOCKET, SO_REUSEPORT, 1) ||
 	    storm_udp_bind(fd, group, u->port))
 		return udp_socket_failed(u, "cannot bind a multicast group");
-	if (setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &join,
-		       sizeof(join))) {
+	if (storm_udp_membership(fd, at, group, IP_ADD_MEMBERSHIP)) {
 		storm_log(STORM_LOG_ERROR,
 			  "cannot join group %s on interface "
 			  "%s (%m): set Multicast=no, or another %s, in "

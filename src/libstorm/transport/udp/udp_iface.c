@@ -313,3 +313,13 @@ int storm_udp_iface_named(const struct storm_settings *set, const char *name,
 	return iface_read_or_fail(set, iface_find_named(all, name, key, NULL),
 				  key, all, out);
 }
+
+int storm_udp_membership(int fd, const struct udp_iface *at,
+			 struct in_addr group, int option)
+{
+	struct ip_mreqn m = { .imr_multiaddr = group,
+			      .imr_address = at->addr,
+			      .imr_ifindex = at->index };
+
+	return setsockopt(fd, IPPROTO_IP, option, &m, sizeof(m));
+}

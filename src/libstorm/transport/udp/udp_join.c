@@ -7,18 +7,14 @@
  */
 #include "udp_private.h"
 
-static void udp_group_option(struct storm_udp *u, int option)
+/* One that it has left already is joined all the same. */
+static void udp_join_all(struct storm_udp *u, int option)
 {
-	for (uint32_t i = 0; i < u->groups; i++) {
-		const struct udp_iface *at =
-			u->group[i].kind == UDP_RAIL ? &u->rail : &u->iface;
-		struct ip_mreqn m = { .imr_multiaddr = u->group_addr[i],
-				      .imr_address = at->addr,
-				      .imr_ifindex = at->index };
-
-		/* one that it has left already is joined all the same */
-		setsockopt(u->group[i].fd, IPPROTO_IP, option, &m, sizeof(m));
-	}
+	for (uint32_t i = 0; i < u->groups; i++)
+		storm_udp_membership(u->group[i].fd,
+				     u->group[i].kind == UDP_RAIL ? &u->rail :
+								    &u->iface,
+				     u->group_addr[i], option);
 }
 
 void storm_udp_join_again(struct storm_transport *t)
@@ -26,7 +22,7 @@ void storm_udp_join_again(struct storm_transport *t)
 	struct storm_udp *u = (struct storm_udp *) t;
 
 	storm_udp_strobe_join(u, false);
-	udp_group_option(u, IP_DROP_MEMBERSHIP);
-	udp_group_option(u, IP_ADD_MEMBERSHIP);
+	udp_join_all(u, IP_DROP_MEMBERSHIP);
+	udp_join_all(u, IP_ADD_MEMBERSHIP);
 	storm_udp_strobe_join(u, true);
 }

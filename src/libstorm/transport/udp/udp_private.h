@@ -7,6 +7,7 @@
  *   udp_choice.c    which of the sockets of one port gets a unicast
  *   udp_pulse.c     the socket of signs of life
  *   udp_strobe.c    the socket of strobes, and which datagrams come to which
+ *   udp_join.c      joining the groups again
  *   udp_alive.c     whether an agent that is silent still runs
  *   udp_stream_out.c  OPENs over TCP that are sent
  *   udp_stream.c    OPENs over TCP that are received
@@ -237,7 +238,7 @@ int storm_udp_bind(int fd, struct in_addr ip, uint16_t port);
 /* setsockopt() for an int. */
 int storm_udp_option(int fd, int level, int name, int value);
 
-/* udp_iface.c: STORM_OK, or an error that was logged. */
+/* udp_iface.c: STORM_OK, or an error that was logged, but for the last one. */
 /* Choose the interface by the settings or by peer, see storm_udp_create(). */
 int storm_udp_iface(const struct storm_settings *set,
 		    const struct storm_addr *peer, struct udp_iface *out);
@@ -245,6 +246,10 @@ int storm_udp_iface(const struct storm_settings *set,
  * storm.conf. */
 int storm_udp_iface_named(const struct storm_settings *set, const char *name,
 			  const char *key, struct udp_iface *out);
+/* Join a group at an interface, or leave it: IP_ADD_MEMBERSHIP, IP_DROP_MEMBERSHIP.  0, or
+ * -1 and errno. */
+int storm_udp_membership(int fd, const struct udp_iface *at,
+			 struct in_addr group, int option);
 
 /* udp_datagram.c */
 int storm_udp_rx_init(struct storm_udp *u); /* 0 or an errno */

@@ -135,13 +135,11 @@ void storm_udp_admit(struct storm_net *net, const uint64_t *session, size_t n,
 static void udp_strobe_join_at(struct storm_udp *u, const struct udp_iface *at,
 			       const struct storm_addr *group, bool join)
 {
-	struct ip_mreqn m = { .imr_address = at->addr,
-			      .imr_ifindex = at->index };
+	struct in_addr addr;
 
-	memcpy(&m.imr_multiaddr, group->ip + 12, 4);
-	setsockopt(u->strobe->fd, IPPROTO_IP,
-		   join ? IP_ADD_MEMBERSHIP : IP_DROP_MEMBERSHIP, &m,
-		   sizeof(m));
+	memcpy(&addr, group->ip + 12, sizeof(addr));
+	storm_udp_membership(u->strobe->fd, at, addr,
+			     join ? IP_ADD_MEMBERSHIP : IP_DROP_MEMBERSHIP);
 }
 
 static void udp_strobe_join(struct storm_udp *u, const struct storm_addr *group,
