@@ -5,6 +5,14 @@ test_paths.py and of storm_bench paths."""
 #: where the commands of the labs' user keep which nodes cannot be reached
 KNOWN = "/tmp/slurm-storm-20001"
 
+
+def nothing_known(lab):
+    """As before the first command: of bad paths, and of the file that tests send."""
+    lab.remove(KNOWN, ["login"])
+    lab.remove("/tmp/app")
+
+
+
 ON_NODE = "udp dport 8383"
 #: name: hook of a node's filter, what is dropped, what srun says of the node
 ON_A_NODE = {

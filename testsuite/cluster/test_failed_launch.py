@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from bad_paths import KNOWN
+from bad_paths import nothing_known
 from conftest import make
 from firewall import dropped
 from harness import until
@@ -33,8 +33,7 @@ def six():
 @pytest.fixture
 def lab(six, request):
     six.current = re.sub(r"\W+", "_", request.node.name)
-    six.remove(KNOWN, ["login"])
-    six.remove("/tmp/app")
+    nothing_known(six)
     yield six
     six.clean()
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """A network that is bad: a step with a broadcast ends as it should, or words say what
-is wrong, where, and what helps. The next step is as ever, by multicast. The table is
+is wrong, where, and what helps. The next step is by multicast, as usual. The table is
 in doc/network-faults.md.
 """
 import contextlib
@@ -11,7 +11,7 @@ import time
 import pytest
 
 import normal
-from bad_paths import KNOWN, ON_A_NODE
+from bad_paths import ON_A_NODE, nothing_known
 from conftest import make
 from firewall import dropped, nft
 from harness import until
@@ -34,8 +34,7 @@ def six():
 @pytest.fixture
 def lab(six, request):
     six.current = re.sub(r"\W+", "_", request.node.name)
-    six.remove(KNOWN, ["login"])
-    six.remove("/tmp/app")
+    nothing_known(six)
     yield six
     if six.lab.faults():
         six.lab.heal()
@@ -55,7 +54,7 @@ def ran(lab, run, launched=True):
 
 
 def usual(lab):
-    """The next step, as ever: without a word, by multicast. What the last one has found
+    """The next step is as usual: without a word, by multicast. What the last one has found
     is forgotten within seconds, without help."""
     last = []
 

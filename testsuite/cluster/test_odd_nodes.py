@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from bad_paths import KNOWN, ON_A_NODE
+from bad_paths import ON_A_NODE, nothing_known
 from conftest import make
 from firewall import dropped
 from harness import until
@@ -35,8 +35,7 @@ def eight():
 @pytest.fixture
 def lab(eight, request):
     eight.current = re.sub(r"\W+", "_", request.node.name)
-    eight.remove(KNOWN, ["login"])
-    eight.remove("/tmp/app")
+    nothing_known(eight)
     yield eight
     eight.clean()
 

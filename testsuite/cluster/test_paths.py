@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from bad_paths import KNOWN, ON_A_NODE, ON_LOGIN
+from bad_paths import KNOWN, ON_A_NODE, ON_LOGIN, nothing_known
 from conftest import make
 from firewall import dropped
 from harness import LONG, LabError, until
@@ -41,8 +41,7 @@ LOADS = {"LD_DEBUG": "files", "STORM_TIMELINE": ""}
 
 @pytest.fixture(autouse=True)
 def _nothing_known(lab4):
-    lab4.remove(KNOWN, ["login"])
-    lab4.remove("/tmp/app")
+    nothing_known(lab4)
 
 
 @pytest.fixture(scope="module")
