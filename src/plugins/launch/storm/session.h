@@ -60,8 +60,9 @@ struct storm_session {
 	uint32_t *task_place; /* among the node's tasks, by task */
 	uint32_t first_task;  /* of a component among those of all, else 0 */
 	bitstr_t *begun;      /* tasks whose start was reported as good */
-	bool over;	  /* slurmctld's word, before all tasks have started */
-	bitstr_t *exited; /* tasks whose end was reported */
+	bool over; /* slurmctld's word, before all tasks have started */
+	bool launch_failed; /* some of the nodes did not begin their tasks */
+	bitstr_t *exited;   /* tasks whose end was reported */
 	/* Tasks on nodes that have failed: written by srun's thread for messages,
 	 * under sls->lock. */
 	bitstr_t *lost;

@@ -117,6 +117,7 @@ int storm_step_launch(slurm_step_ctx_t *ctx,
 {
 	struct storm_session *s = storm_session_find(&ctx->step_req->step_id);
 	slurm_step_launch_callbacks_t wrapped = *callbacks;
+	int rc;
 
 	if (s) {
 		wrapped = step_wrap_callbacks(s, callbacks);
@@ -135,7 +136,10 @@ int storm_step_launch(slurm_step_ctx_t *ctx,
 		if (s->abort)
 			slurm_step_launch_abort(ctx);
 	}
-	return slurm_step_launch(ctx, params, &wrapped);
+	rc = slurm_step_launch(ctx, params, &wrapped);
+	if (s)
+		s->launch_failed = rc != SLURM_SUCCESS;
+	return rc;
 }
 
 int storm_step_launch_add(slurm_step_ctx_t *ctx, slurm_step_ctx_t *first,
@@ -212,7 +216,8 @@ static void step_log_timeline(struct storm_session *s)
  * if the other tasks had ended by then.  So they end here as what they are, killed,
  * also in a step that Slurm launches.  Tasks that have not begun, and never will
  * because their step is over or their node has failed, end likewise.  Where --no-kill
- * lets a step go on, nothing is aborted, and its lost tasks do not count.
+ * lets a step go on, nothing is aborted, and its lost tasks do not count.  Nor do
+ * those of a launch that failed: srun has said so, and none of them ran.
  */
 static bool step_is_lost(const struct storm_session *s, bool aborted,
 			 bool may_lose, uint32_t task)
@@ -220,7 +225,7 @@ static bool step_is_lost(const struct storm_session *s, bool aborted,
 	if (task >= s->tasks || bit_test(s->exited, task))
 		return false;
 	return (aborted && (s->over || bit_test(s->begun, task))) ||
-	       (!may_lose && bit_test(s->lost, task));
+	       (!may_lose && !s->launch_failed && bit_test(s->lost, task));
 }
 
 static void step_end_lost(const slurm_step_ctx_t *ctx, struct storm_session *s)
