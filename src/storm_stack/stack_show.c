@@ -65,11 +65,11 @@ static void stack_show_line(FILE *f, const struct stack_set *s,
 		one->text);
 }
 
-/* Python is there, and has not told the names of its functions. */
+/* Python is there, and has not told the names of its functions.  A program without
+ * symbols has those names alone that Python's modules need. */
 static bool stack_is_python(const struct stack_one *one)
 {
-	return strstr(one->text, "_PyEval_EvalFrame") &&
-	       !strstr(one->text, "py:");
+	return strstr(one->text, "PyEval_Eval") && !strstr(one->text, "py:");
 }
 
 void stack_show_text(FILE *f, const struct stack_set *s, bool threads)
