@@ -578,6 +578,13 @@ class Cluster:
         return run
 
 
+def key(cluster, name, value):
+    """Change a line of storm.conf that commands alone read."""
+    slurmconf.write_storm_conf(
+        cluster.lab.dir, [p for p in slurmconf.read_storm_conf(cluster.lab.dir)
+                          if p[0] != name] + [(name, value)])
+
+
 def stop_agent(lab, node):
     for daemon in ("slurmd", "agent"):
         lab.kill(node, daemon, signal.SIGSTOP)

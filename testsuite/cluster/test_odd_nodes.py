@@ -4,14 +4,13 @@ file and the launch by Slurm's own messages, and is named once; STORM serves the
 others."""
 import contextlib
 import re
-import time
 
 import pytest
 
 from bad_paths import ON_A_NODE, nothing_known
 from conftest import make
 from firewall import dropped
-from harness import until
+from harness import key
 
 pytestmark = pytest.mark.storm_only
 
@@ -105,13 +104,55 @@ def test_a_firewall(lab):
     assert " s ago; " not in first.err and " s ago; " in second.err, str(second)
 
 
-def test_more_than_a_few(lab):
+#: n1 is found first, and n8 only by a domain without it
+BOTH = ["n1", "n8"]
+
+
+@contextlib.contextmanager
+def two(lab):
+    with odd(lab, BOTH[0]), odd(lab, BOTH[1]):
+        yield
+
+
+def one_line(run, says):
+    """It names both, and says what is done."""
+    assert run.code == 0 and run.err.count("\n") == 1, str(run)
+    assert run.err.endswith(says), str(run)
+    for node in BOTH:
+        assert f"node {node}: {REFUSED[2]}" in run.err, str(run)
+
+
+@pytest.mark.every_release
+@pytest.mark.parametrize("file", ["{do}", "--bcast=/tmp/app {big}"])
+def test_more_than_a_few(lab, file):
     """Two of 8 are more than a tenth, and than one: Slurm launches on all."""
-    with odd(lab, "n2"), odd(lab, "n8"):
-        run = lab.srun("-N8 -n8 {do} say ran")
-    assert run.code == 0 and run.out == "ran\n" * 8, str(run)
-    assert run.err.endswith("; falling back to Slurm's standard launch\n"), str(run)
+    with two(lab):
+        run = lab.srun(f"-N8 -n8 {file} say ran")
+    one_line(run, "; falling back to Slurm's standard launch\n")
+    assert run.out == "ran\n" * 8, str(run)
     assert run.steps[0]["fallback"] and not run.steps[0]["odd"], str(run)
+
+
+def test_sbcast_and_more_than_a_few(lab):
+    with two(lab):
+        run = lab.run("sbcast_storm {big} /tmp/app",
+                      env={"SLURM_JOB_ID": str(lab.job)})
+    one_line(run, "; falling back to Slurm's standard broadcast\n")
+
+
+@pytest.mark.parametrize("file", ["{do}", "--bcast=/tmp/app {big}"])
+def test_one_after_the_other(lab, file):
+    """Two that are a few."""
+    key(lab, "MaxFallbackNodes", "2")
+    try:
+        with two(lab):
+            run = lab.srun(f"-N8 -n8 {file} say ran")
+    finally:
+        key(lab, "MaxFallbackNodes", "10%")
+    one_line(run, "; falling back to Slurm's own messages there, and not for the other "
+             "6 nodes\n")
+    assert run.out == "ran\n" * 8, str(run)
+    assert run.steps[0]["odd"] == "n1,n8", str(run)
 
 
 def test_heterogeneous(lab):

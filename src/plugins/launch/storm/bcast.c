@@ -34,9 +34,8 @@
 
 #define POLL_NS 100000000 /* how often to check progress and abort */
 
-/* Slurm clears and fills the first block, which STORM does not send: at Slurm's
- * 8 MiB that takes milliseconds.  Still large enough for a fallback to Slurm's
- * own broadcast. */
+/* Slurm fills the first block, which STORM does not send: milliseconds at Slurm's
+ * 8 MiB.  Large enough for a fallback to Slurm's own broadcast. */
 #define BLOCK_BYTES (512u << 10)
 
 /* file_bcast.c keeps a broadcast in global variables, and passes nothing to
@@ -215,6 +214,13 @@ static void bcast_show(const struct step_cast *c, struct progress *p)
 	xfree(slow);
 }
 
+/* Takes over why.  False: Fallback=never, and Slurm sends nothing. */
+static bool bcast_fall_back(struct step_cast *c, char *why)
+{
+	return storm_fall_back(c->conf->fallback, c->otherwise,
+			       step_odd_why_all(c->sdc.odd, why), &c->fallback);
+}
+
 /* Does STORM's way to the node fail, or STORM there? */
 static bool bcast_is_path(const struct storm_fault *f)
 {
@@ -222,10 +228,9 @@ static bool bcast_is_path(const struct storm_fault *f)
 	       (f->why == STORM_ETOOBIG && f->sys == EMSGSIZE);
 }
 
-/* It is over without a trace on any node, and for no reason that Slurm's broadcast
- * would meet as well: nodes that could not be reached, or were lost.  True: the
- * file is sent from its beginning, by STORM to the others if these are few, else by
- * Slurm.  *why is taken over then. */
+/* No node has a trace of it, for no reason that Slurm's broadcast would meet as well:
+ * nodes were not reached, or lost.  True: the file is sent from its beginning, by STORM
+ * to the others if these are few, else by Slurm.  *why is taken over then. */
 static bool bcast_falls_back(struct step_cast *c,
 			     const struct storm_outcome *out, char **why)
 {
@@ -242,14 +247,13 @@ static bool bcast_falls_back(struct step_cast *c,
 	}
 	if (c->sdc.odd->stop)
 		return false;
-	transfer.again = storm_fall_back(c->conf->fallback, c->otherwise, *why,
-					 &c->fallback);
+	transfer.again = bcast_fall_back(c, *why);
 	*why = NULL;
 	return true;
 }
 
-/* Most nodes have the file.  True: STORM could not bring it to the others, all for
- * reasons of its own way, and Slurm sends it to these; *why is taken over then. */
+/* Most nodes have the file.  True: all others lack it for reasons of STORM's own way,
+ * and Slurm sends it to these; *why is taken over then. */
 static bool bcast_sends_rest(struct step_cast *c,
 			     const struct storm_outcome *out, char **why)
 {
@@ -272,8 +276,7 @@ static bool bcast_sends_rest(struct step_cast *c,
 	for (uint32_t i = 0; i < out->faults_kept; i++)
 		xstrfmtcat(transfer.left, "%s%s", transfer.left ? "," : "",
 			   c->domain->names[out->faults[i].node]);
-	transfer.again = storm_fall_back(c->conf->fallback, c->otherwise, *why,
-					 &c->fallback);
+	transfer.again = bcast_fall_back(c, *why);
 	*why = NULL;
 	return true;
 }
@@ -376,8 +379,7 @@ list_t *storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout)
 		if (c->sdc.odd->stop) {
 			bcast_log_stop(c->sdc.odd);
 			xfree(why);
-		} else if (storm_fall_back(c->conf->fallback, c->otherwise, why,
-					   &c->fallback))
+		} else if (bcast_fall_back(c, why))
 			return storm_send_living(c->sdc.odd, nodelist, msg,
 						 timeout);
 		transfer.gave_up = transfer.told = true;
@@ -422,8 +424,7 @@ static bool bcast_compress_is_default(uint16_t type)
 	return same;
 }
 
-/* Slurm sends to the nodes that are left, or to all; `asked` as the user has
- * it. */
+/* Slurm sends to the nodes that are left, or to all, as the user has asked. */
 static int bcast_by_slurm(struct bcast_parameters *params,
 			  const struct bcast_parameters *asked)
 {
@@ -438,12 +439,15 @@ static int bcast_by_slurm(struct bcast_parameters *params,
  * to have it. */
 static void bcast_add_odd(const struct step_cast *c, int rc)
 {
-	const struct step_odd *odd = c->sdc.odd;
+	struct step_odd *odd = c->sdc.odd;
+	char *nodes;
 
-	char *nodes = step_odd_served(odd, odd->nodes);
-
-	if (nodes && (transfer.left || !c->fallback) &&
-	    (!rc || transfer.each) && !(c->abort && *c->abort))
+	if ((rc && !transfer.each) || (c->abort && *c->abort))
+		return;
+	if (!c->fallback)
+		step_odd_tell(odd);
+	nodes = step_odd_served(odd, odd->nodes);
+	if (nodes && (transfer.left || !c->fallback))
 		xstrfmtcat(transfer.left, "%s%s", transfer.left ? "," : "",
 			   nodes);
 	xfree(nodes);

@@ -409,7 +409,8 @@ static list_t *fanout_by_storm(struct storm_session *s, const char *nodelist,
 	if (why && s->odd.stop)
 		fanout_stop(s);
 	if (why) {
-		if (storm_fall_back(s->conf->fallback, LAUNCH_OTHERWISE, why,
+		if (storm_fall_back(s->conf->fallback, LAUNCH_OTHERWISE,
+				    step_odd_why_all(&s->odd, why),
 				    &s->fallback))
 			list = fanout_by_slurm(s, nodelist, &l->msg, timeout);
 		else
@@ -417,8 +418,10 @@ static list_t *fanout_by_storm(struct storm_session *s, const char *nodelist,
 	} else {
 		s->rec.launched = true;
 		fanout_log_launch(s);
-		if (s->domain)
+		if (s->domain) {
+			step_odd_tell(&s->odd);
 			fanout_odd_begin(&odd, s, nodelist, l, timeout);
+		}
 		if (s->domain && !unknown)
 			fanout_wait_answers(s, deadline);
 		if (s->domain)

@@ -102,7 +102,8 @@ bool launch_step_check(struct storm_session *s, const srun_job_t *job,
 	 * nodes that have failed */
 	if (why && s->conf->fallback != FALLBACK_NEVER &&
 	    !opt_local->srun_opt->bcast_flag)
-		(void) storm_fall_back(s->conf->fallback, LAUNCH_OTHERWISE, why,
+		(void) storm_fall_back(s->conf->fallback, LAUNCH_OTHERWISE,
+				       step_odd_why_all(&s->odd, why),
 				       &s->fallback);
 	else
 		xfree(why);

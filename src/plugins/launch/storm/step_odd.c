@@ -29,6 +29,9 @@ void step_odd_clear(struct step_odd *odd)
 	xfree(odd->nodes);
 	xfree(odd->failed);
 	xfree(odd->failed_why);
+	xfree(odd->untold);
+	xfree(odd->untold_why);
+	xfree(odd->failed_untold);
 	*odd = (struct step_odd) { .conf = odd->conf };
 }
 
@@ -71,35 +74,70 @@ void step_odd_remove(const struct step_odd *odd, struct step_domain *sd)
 	hostlist_destroy(hl);
 }
 
-/* Warn of nodes that this process has not named yet: the components of a
- * heterogeneous step may have the same. */
-static void step_odd_tell(struct hostlist *nodes, const char *why,
-			  uint32_t others)
+/* Has this process named all of these nodes?  From now on it has.  The components of
+ * a heterogeneous step may have the same. */
+static bool step_odd_is_told(const char *nodelist)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static struct hostlist *told;
-	char *name, *text;
-	bool news = false;
+	struct hostlist *nodes = hostlist_create(nodelist);
+	bool all = true;
+	char *name;
 
-	text = xstrdup_printf(
-		"%s; falling back to Slurm's own messages there, and not for the other %u nodes",
-		why, others);
 	slurm_mutex_lock(&lock);
 	if (!told)
 		told = hostlist_create(NULL);
 	while ((name = hostlist_shift(nodes))) {
 		if (hostlist_find(told, name) < 0) {
 			hostlist_push_host(told, name);
-			news = true;
+			all = false;
 		}
 		free(name);
 	}
 	slurm_mutex_unlock(&lock);
-	if (news)
-		info("warning: storm: %s", text);
-	else
+	hostlist_destroy(nodes);
+	return all;
+}
+
+static void step_odd_tell_failed(struct step_odd *odd)
+{
+	if (odd->failed_untold)
+		info("warning: storm: neither agent nor slurmd answers on %s; going on without, as --no-kill allows: tasks there count as lost",
+		     odd->failed_untold);
+	xfree(odd->failed_untold);
+}
+
+void step_odd_tell(struct step_odd *odd)
+{
+	char *text;
+
+	step_odd_tell_failed(odd);
+	if (!odd->untold)
+		return;
+	text = xstrdup_printf(
+		"%s; falling back to Slurm's own messages there, and not for the other %u nodes",
+		odd->untold_why, odd->others);
+	if (step_odd_is_told(odd->untold))
 		verbose("storm: %s", text);
+	else
+		info("warning: storm: %s", text);
 	xfree(text);
+	xfree(odd->untold);
+	xfree(odd->untold_why);
+}
+
+char *step_odd_why_all(struct step_odd *odd, char *why)
+{
+	char *text = odd->untold_why;
+
+	step_odd_tell_failed(odd);
+	odd->untold_why = NULL;
+	xfree(odd->untold);
+	if (!text)
+		return why;
+	xstrfmtcat(text, "; %s", why);
+	xfree(why);
+	return text;
 }
 
 /* The nodes of the faults (hostlist_destroy()).  NULL: they are too many, or a
@@ -130,8 +168,7 @@ static struct hostlist *step_odd_few(const struct step_odd *odd,
 	return NULL;
 }
 
-static void step_odd_add(struct step_odd *odd, struct hostlist *nodes,
-			 char **list)
+static void step_odd_add(struct hostlist *nodes, char **list)
 {
 	char *text = hostlist_ranged_string_xmalloc(nodes);
 
@@ -139,15 +176,24 @@ static void step_odd_add(struct step_odd *odd, struct hostlist *nodes,
 	xfree(text);
 }
 
+static void step_odd_leave_out(struct step_odd *odd,
+			       const struct step_domain *sd,
+			       struct hostlist *nodes)
+{
+	uint32_t n = (uint32_t) hostlist_count(nodes);
+
+	step_odd_add(nodes, &odd->nodes);
+	odd->count += n;
+	odd->others = sd->count - n;
+}
+
 /* Takes over nodes. */
 static void step_odd_take(struct step_odd *odd, const struct step_domain *sd,
 			  struct hostlist *nodes, const char *why)
 {
-	uint32_t n = (uint32_t) hostlist_count(nodes);
-
-	step_odd_add(odd, nodes, &odd->nodes);
-	odd->count += n;
-	step_odd_tell(nodes, why, sd->count - n);
+	step_odd_leave_out(odd, sd, nodes);
+	step_odd_add(nodes, &odd->untold);
+	xstrfmtcat(odd->untold_why, "%s%s", odd->untold_why ? "; " : "", why);
 	hostlist_destroy(nodes);
 }
 
@@ -164,15 +210,14 @@ static bool step_odd_failed(struct step_odd *odd, const struct step_domain *sd,
 	    !(bad = step_failed_ask(sd, out, &why)))
 		return false;
 	n = (uint32_t) hostlist_count(bad);
-	step_odd_add(odd, bad, &odd->failed);
+	step_odd_add(bad, &odd->failed);
 	odd->failures += n;
 	xstrfmtcat(odd->failed_why, "%s%s", odd->failed_why ? ", " : "", why);
 	odd->stop = !odd->may_leave || n >= sd->count;
 	if (!odd->stop) {
-		step_odd_add(odd, bad, &odd->nodes);
-		odd->count += n;
-		info("warning: storm: neither agent nor slurmd answers on %s; going on without, as --no-kill allows: tasks there count as lost",
-		     why);
+		step_odd_leave_out(odd, sd, bad);
+		xstrfmtcat(odd->failed_untold, "%s%s",
+			   odd->failed_untold ? ", " : "", why);
 	}
 	hostlist_destroy(bad);
 	xfree(why);

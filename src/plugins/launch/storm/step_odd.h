@@ -30,6 +30,10 @@ struct step_odd {
 	uint32_t failures; /* number of them */
 	char *failed_why;  /* their names, and the causes */
 	bool stop; /* it may not do without them: nothing is to be begun */
+	/* What step_odd_tell() has to say: nodes that are odd and have not
+	 * failed, what is wrong with them, and the causes of those that have. */
+	char *untold, *untold_why, *failed_untold;
+	uint32_t others; /* nodes that are left */
 };
 void step_odd_clear(struct step_odd *odd);
 
@@ -46,8 +50,8 @@ char *step_odd_no_launch(const struct step_odd *odd);
 void step_odd_remove(const struct step_odd *odd, struct step_domain *sd);
 
 /* The faults of sd's nodes are why a command failed before anything was begun;
- * `why` names both.  True: those nodes are few.  They are odd from now on, which
- * is logged once in a process, and `again` is set.  Or some have failed: then that
+ * `why` names both.  True: those nodes are few.  They are odd from now on, and
+ * `again` is set.  Or some have failed: then that
  * holds for these, or false is returned with `stop`.  odd may be NULL. */
 bool step_odd_leave(struct step_odd *odd, const struct step_domain *sd,
 		    const struct storm_outcome *out, const char *why);
@@ -56,6 +60,13 @@ bool step_odd_leave(struct step_odd *odd, const struct step_domain *sd,
  * nothing is to be tried again. */
 bool step_odd_leave_known(struct step_odd *odd, struct step_domain *sd,
 			  const struct storm_outcome *out, const char *why);
+
+/* The command goes on for the other nodes.  Warn of those that are odd: of all in one
+ * line, and of each once in a process. */
+void step_odd_tell(struct step_odd *odd);
+/* It does not: Slurm serves it, for the reason `why`, which is taken over.  The reason
+ * to log, with what is wrong with the odd nodes (xfree). */
+char *step_odd_why_all(struct step_odd *odd, char *why);
 
 /* Those of the list, in Slurm's form, that are odd (xfree).  NULL: none.  served:
  * that have not failed, either, so that Slurm's own messages go to them. */
