@@ -32,7 +32,8 @@ struct stack_asking {
 	struct stack_answer *out;
 	unsigned int port;	     /* at which nodes listen; 0: none */
 	struct stack_pieces *pieces; /* of each node */
-	char line[2 * STACK_PIECE];  /* what has come of the next one */
+	struct stack_desk desk;
+	char line[2 * STACK_PIECE]; /* what has come of the next one */
 	size_t len;
 	bool full; /* no memory */
 	struct storm_node
@@ -182,6 +183,9 @@ static void ask_line(struct stack_asking *a, uint32_t nth, const char *line)
 			   STORM_OK;
 		storm_idset_clear(&said.rec.ranks);
 		return;
+	case LINE_OVER:
+		a->out->stacks.over += said.over;
+		return;
 	case LINE_READY:
 		ask_ready(a, &said);
 		return;
@@ -206,9 +210,11 @@ static void ask_piece(struct stack_asking *a, const char *line)
 
 	if (!stack_piece_read(line, a->job->nodes, &nth, &body))
 		return;
-	whole = stack_piece_add(&a->pieces[nth], body);
-	if (whole)
-		ask_line(a, nth, whole);
+	whole = stack_piece_add(&a->desk, &a->pieces[nth], body);
+	if (!whole)
+		return;
+	ask_line(a, nth, whole);
+	stack_pieces_clear(&a->desk, &a->pieces[nth]);
 }
 
 /* Take what has come.  False: srun's pipe is at its end. */
@@ -274,6 +280,7 @@ bool stack_ask(const struct stack_job *j, uint64_t until,
 	memset(out, 0, sizeof(*out));
 	a = (struct stack_asking) { .job = j, .out = out };
 	a.port = ask_port(j->id);
+	stack_desk_init(&a.desk, j->nodes);
 	a.pieces = calloc(j->nodes, sizeof(*a.pieces));
 	a.ready = calloc(j->nodes, sizeof(*a.ready));
 	srun = a.pieces && a.ready ? ask_start(&a, &fd) : -1;
@@ -287,11 +294,13 @@ bool stack_ask(const struct stack_job *j, uint64_t until,
 	close(fd);
 	ask_end(srun, until);
 	for (uint32_t k = 0; k < j->nodes; k++)
-		stack_pieces_clear(&a.pieces[k]);
+		stack_pieces_clear(&a.desk, &a.pieces[k]);
 	free(a.pieces);
 	for (uint32_t k = 0; k < a.listens; k++)
 		free((char *) a.ready[k].name);
 	free(a.ready);
+	/* each is of a thread at least */
+	out->stacks.over += a.desk.lost;
 	if (a.full)
 		fputs("storm: no memory: some stacks are missing\n", stderr);
 	return storm_idset_size(&out->nodes) > 0;

@@ -14,6 +14,9 @@
 #define MARK_LEN (sizeof(STACK_PIECE_MARK) - 1)
 #define MORE '+' /* a piece is not the line's last one */
 #define LAST '.'
+/* More than its share is what a node sends of the last stack that fits, and its word that it
+ * is ready or done. */
+#define BESIDE 0x20000
 
 void stack_clean(char *out, size_t size, const char *text)
 {
@@ -69,6 +72,11 @@ void stack_node_put(char (*out)[STACK_LINE], const struct stack_node *node)
 {
 	snprintf(*out, sizeof(*out), "N\t%s\t%u\t%llu", node->name, node->tasks,
 		 (unsigned long long) node->stood_us);
+}
+
+void stack_over_put(char (*out)[STACK_LINE], uint64_t count)
+{
+	snprintf(*out, sizeof(*out), "O\t%llu", (unsigned long long) count);
 }
 
 void stack_ready_put(char (*out)[STACK_LINE], const char *name,
@@ -208,6 +216,9 @@ enum stack_line stack_line_read(const char *line, struct stack_said *out)
 		return LINE_NONE;
 	if (*what == 'S' && stack_read_rec(line, &out->rec))
 		return LINE_STACK;
+	if (*what == 'O' && stack_number_field(&line, UINT32_MAX, &out->over) &&
+	    !line)
+		return LINE_OVER;
 	if (*what == 'N' && stack_read_node(line, &out->node))
 		return LINE_NODE;
 	if (*what == 'R' && stack_read_ready(line, out))
@@ -259,32 +270,62 @@ bool stack_piece_read(const char *line, uint32_t count, uint32_t *nth,
 	return true;
 }
 
-const char *stack_piece_add(struct stack_pieces *p, const char *body)
+size_t stack_share(uint32_t nodes)
+{
+	size_t share = STACK_ALL / (nodes ? nodes : 1);
+
+	return share > STACK_LINE ? share : STACK_LINE;
+}
+
+void stack_desk_init(struct stack_desk *d, uint32_t nodes)
+{
+	*d = (struct stack_desk) { .room = STACK_ALL,
+				   .share = stack_share(nodes) + BESIDE };
+}
+
+/* False: there is no room for it. */
+static bool stack_piece_join(struct stack_desk *d, struct stack_pieces *p,
+			     const char *body, size_t n)
+{
+	char *line;
+
+	if (p->len + n >= STACK_LINE || n > d->room)
+		return false;
+	line = realloc(p->line, p->len + n + 1);
+	if (!line)
+		return false;
+	memcpy(line + p->len, body, n + 1);
+	p->line = line;
+	p->len += n;
+	d->room -= n;
+	return true;
+}
+
+const char *stack_piece_add(struct stack_desk *d, struct stack_pieces *p,
+			    const char *body)
 {
 	bool last = *body++ == LAST;
 	size_t n = strlen(body);
 
-	if (!p->line && !(p->line = malloc(STACK_LINE)))
-		return NULL;
-	/* too long: nothing of it is used, up to its last piece */
-	if (p->len + n >= STACK_LINE)
-		p->len = STACK_LINE;
-	else {
-		memcpy(p->line + p->len, body, n);
-		p->len += n;
+	p->bytes += n;
+	if (last && !p->line && !p->drop && p->bytes <= d->share)
+		return body;
+	if (!p->drop &&
+	    (p->bytes > d->share || !stack_piece_join(d, p, body, n))) {
+		stack_pieces_clear(d, p);
+		p->drop = true;
 	}
-	if (!last)
-		return NULL;
-	n = p->len;
-	p->len = 0;
-	if (n == STACK_LINE)
-		return NULL;
-	p->line[n] = '\0';
-	return p->line;
+	if (!last || !p->drop)
+		return last ? p->line : NULL;
+	p->drop = false;
+	d->lost++;
+	return NULL;
 }
 
-void stack_pieces_clear(struct stack_pieces *p)
+void stack_pieces_clear(struct stack_desk *d, struct stack_pieces *p)
 {
+	d->room += p->len;
 	free(p->line);
-	memset(p, 0, sizeof(*p));
+	p->line = NULL;
+	p->len = 0;
 }

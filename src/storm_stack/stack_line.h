@@ -3,6 +3,7 @@
  * storm_unwind of its node, and from there by srun's pipe to storm stack.
  *
  *	S KIND LABEL PROGRAM COUNT RANKS TEXT	a stack, or why there is none
+ *	O COUNT					threads of a node whose stacks it does not send
  *	N NAME TASKS STOOD			a node is done: for how many us its tasks stood
  *	R NAME IP PORT			a node listens there for the strobe; PORT 0: it does not
  *	P NUMBER				this process is walked next
@@ -42,7 +43,16 @@ bool stack_line_put(char (*out)[STACK_LINE], const struct stack_one *one,
 		    uint32_t *from);
 void stack_node_put(char (*out)[STACK_LINE], const struct stack_node *node);
 
-enum stack_line { LINE_STACK, LINE_NODE, LINE_READY, LINE_NEXT, LINE_NONE };
+void stack_over_put(char (*out)[STACK_LINE], uint64_t count);
+
+enum stack_line {
+	LINE_STACK,
+	LINE_OVER,
+	LINE_NODE,
+	LINE_READY,
+	LINE_NEXT,
+	LINE_NONE
+};
 
 struct stack_said {
 	struct stack_rec rec;	/* LINE_STACK; the caller clears its ranks */
@@ -50,16 +60,31 @@ struct stack_said {
 	struct storm_addr
 		at;    /* LINE_READY; its port is 0 if it does not listen */
 	uint32_t next; /* LINE_NEXT */
+	uint64_t over; /* LINE_OVER */
 };
 /* Read a line without its end.  LINE_NONE: it is none of these, and nothing is to be
  * cleared. */
 enum stack_line stack_line_read(const char *line, struct stack_said *out);
 
+/* Bytes of pieces that each of so many nodes may send: all together some STACK_ALL, and
+ * one at least a line. */
+size_t stack_share(uint32_t nodes);
+
+/* What is kept of all nodes' pieces. */
+struct stack_desk {
+	size_t room;	/* bytes that it may take more */
+	uint64_t share; /* bytes that one node may send, with what is beside */
+	uint64_t lost;	/* lines that were dropped: of no room, or beyond */
+};
+/* All zeroes but what is given. */
+void stack_desk_init(struct stack_desk *d, uint32_t nodes);
+
 /* One node's pieces, until a line is whole. */
 struct stack_pieces {
-	char *line; /* STACK_LINE bytes, or NULL */
+	char *line; /* len bytes of it, and room for an end; or NULL */
 	size_t len;
 	uint64_t bytes; /* that came */
+	bool drop;	/* to the end of the line */
 };
 /* Put the next piece of a line of the nth node into out, with a line end: *from is its
  * first byte, and is moved.  Returns its length, or 0: there is no more. */
@@ -69,9 +94,13 @@ size_t stack_piece_put(char (*out)[STACK_PIECE + 1], uint32_t nth,
  * *body is in it, without the line's end. */
 bool stack_piece_read(const char *line, uint32_t count, uint32_t *nth,
 		      const char **body);
-/* Add a body.  A whole line is returned, which lasts until the next call, or NULL.
- * What is too long is dropped. */
-const char *stack_piece_add(struct stack_pieces *p, const char *body);
-void stack_pieces_clear(struct stack_pieces *p);
+/* Add a body.  A whole line is returned, or NULL.  It lasts as long as body and until
+ * stack_pieces_clear(), which the caller calls when it has read it.  A line that is too
+ * long, or for which there is no room, is dropped and counted, and so is each one beyond
+ * the node's share. */
+const char *stack_piece_add(struct stack_desk *d, struct stack_pieces *p,
+			    const char *body);
+/* Free what is kept of a line.  Its bytes stay counted. */
+void stack_pieces_clear(struct stack_desk *d, struct stack_pieces *p);
 
 #endif

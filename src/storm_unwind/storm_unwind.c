@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
 #include "src/storm_common/caps.h"
 #include "src/storm_stack/stack_line.h"
 #include "unwind_collect.h"
@@ -27,25 +28,48 @@
 #define STROBE_LIMIT (8 * STORM_SEC)  /* until the strobe comes */
 #define STAND_LIMIT (1500 * STORM_MS) /* until all stand */
 
-static void unwind_print(uint32_t nth, const char *line)
+/* Returns the bytes that it has printed. */
+static size_t unwind_print(uint32_t nth, const char *line)
 {
 	char piece[STACK_PIECE + 1];
-	size_t from = 0;
+	size_t from = 0, all = 0, n;
 
-	while (stack_piece_put(&piece, nth, line, &from))
+	while ((n = stack_piece_put(&piece, nth, line, &from))) {
 		fputs(piece, stdout);
+		all += n;
+	}
+	return all;
 }
 
-static void unwind_print_all(uint32_t nth, const struct stack_set *s,
+/* Bytes that this node may send of all that may come to the asker. */
+static size_t unwind_share(void)
+{
+	const char *nodes = getenv("SLURM_STEP_NUM_NODES");
+
+	return stack_share(nodes ? (uint32_t) strtoul(nodes, NULL, 10) : 1);
+}
+
+/* Those that most threads have come first, and those that do not fit are counted. */
+static void unwind_print_all(uint32_t nth, struct stack_set *s,
 			     const struct stack_node *node)
 {
+	size_t room = unwind_share();
 	char line[STACK_LINE];
 
+	stack_set_sort(s);
 	for (uint32_t i = 0; i < s->count; i++) {
 		uint32_t from = 0;
 
+		if (strlen(s->all[i]->text) >= room) {
+			s->over += s->all[i]->count;
+			continue;
+		}
 		while (stack_line_put(&line, s->all[i], &from))
-			unwind_print(nth, line);
+			room -= storm_min(room, unwind_print(nth, line));
+	}
+	if (s->over) {
+		stack_over_put(&line, s->over);
+		unwind_print(nth, line);
 	}
 	stack_node_put(&line, node);
 	unwind_print(nth, line);

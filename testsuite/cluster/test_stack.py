@@ -196,6 +196,50 @@ def test_asker_stands(lab):
     assert one.running()
 
 
+FLOOD = """#!/usr/bin/env python3
+import os, sys
+nth = os.environ["SLURM_PROCID"]
+say = lambda text: sys.stdout.write(f"storm_stack {nth} .{text}\\n")
+say("R\\tn2\\t-\\t0")
+for k in range(%d):
+    say(f"S\\tm\\t0\\tflood\\t1\\t{k}\\t{'f' * 900}{k} < main")
+say("N\\tn2\\t1\\t1")
+"""
+FLOOD_LINES = 110_000       # of 950 bytes
+
+
+def test_flood(fresh):
+    """A broken node prints 100 MB: the asker reads on, its memory stays what it was, and what
+    it does not keep is counted. The other nodes' stacks are there."""
+    job, one = stands(fresh)
+    (fresh.bin / "flood").write_text(FLOOD % FLOOD_LINES)
+    os.chmod(fresh.bin / "flood", 0o755)
+    fresh.root(["mount", "--bind", "/home/user/bin/flood",
+                f"{stage_dir()}/libexec/slurm-storm/storm_unwind"], host="n2")
+    asker = fresh.start(["storm", "stack", "--json", "--timeout=100", job])
+    peak = 0
+    while asker.running():
+        for pid in fresh.lab.pids("login", "storm_stack"):
+            with contextlib.suppress(FileNotFoundError, TypeError):
+                peak = max(peak, int(re.search(r"VmHWM:\s*(\d+)", pathlib.Path(
+                    f"/proc/{pid}/status").read_text())[1]))
+        time.sleep(0.02)
+    done = asker.finish()
+    told = json.loads(done.out)
+    assert done.code == PART and "have not answered: n2" in done.err, done.err
+    assert told["bytes"] > FLOOD_LINES * 900
+    kept = [s for s in told["stacks"] if s["program"] == "flood"]
+    assert len(kept) + told["not_kept"] == FLOOD_LINES + 1, "all lines are counted"
+    assert sum(len(s["frames"][0]) for s in kept) < 1 << 20
+    others, = [s["tasks"] for s in told["stacks"] if s["program"] == "stand"]
+    assert others == 8 - len(fresh.lab.pids("n2", "stand"))
+    assert 0 < peak < 40 << 10, f"{peak} KB"
+    assert one.running()
+
+
+PART = 3
+
+
 def test_json_and_dot(lab):
     """Both are what their readers take; --times looks again."""
     job, _ = stands(lab, "0", nodes=2, tasks=4)

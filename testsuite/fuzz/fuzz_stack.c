@@ -57,29 +57,35 @@ static void stack_judge(const struct stack_set *s)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct stack_pieces pieces[SENDERS] = { 0 };
+	struct stack_desk desk;
 	struct stack_set s = { 0 };
 	char *text, *rest, *line;
 
 	if (!size)
 		return 0;
+	stack_desk_init(&desk, SENDERS);
 	text = strndup((const char *) data + 1, size - 1);
 	must(text);
 	for (rest = text; (line = strsep(&rest, "\n"));) {
 		const char *body, *whole = line;
-		uint32_t nth;
+		uint32_t nth = 0;
 
 		if (*data & 1)
 			whole = stack_piece_read(line, SENDERS, &nth, &body) ?
-					stack_piece_add(&pieces[nth], body) :
+					stack_piece_add(&desk, &pieces[nth],
+							body) :
 					NULL;
 		if (whole)
 			stack_read(&s, whole);
+		if (whole)
+			stack_pieces_clear(&desk, &pieces[nth]);
 	}
 	stack_set_sort(&s);
 	stack_judge(&s);
 	stack_set_clear(&s);
 	for (int k = 0; k < SENDERS; k++)
-		stack_pieces_clear(&pieces[k]);
+		stack_pieces_clear(&desk, &pieces[k]);
+	must(desk.room == STACK_ALL);
 	free(text);
 	return 0;
 }

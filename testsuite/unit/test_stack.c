@@ -38,11 +38,13 @@ static void set_send(const struct stack_set *from, struct stack_set *to)
 {
 	static struct stack_said said; /* large */
 	struct stack_pieces pieces = { 0 };
+	struct stack_desk desk;
 	char line[STACK_LINE], piece[STACK_PIECE + 1];
 	const char *body, *whole;
 	uint32_t range, nth;
 	size_t at;
 
+	stack_desk_init(&desk, 4);
 	for (uint32_t i = 0; i < from->count; i++)
 		for (range = 0; stack_line_put(&line, from->all[i], &range);) {
 			whole = NULL;
@@ -52,15 +54,17 @@ static void set_send(const struct stack_set *from, struct stack_set *to)
 				piece[strlen(piece) - 1] = '\0';
 				must(stack_piece_read(piece, 4, &nth, &body));
 				ck_assert_uint_eq(nth, 3);
-				whole = stack_piece_add(&pieces, body);
+				whole = stack_piece_add(&desk, &pieces, body);
 			}
 			must(whole);
 			ck_assert_str_eq(whole, line);
 			must(stack_line_read(whole, &said) == LINE_STACK);
 			must(!stack_set_add(to, &said.rec));
 			storm_idset_clear(&said.rec.ranks);
+			stack_pieces_clear(&desk, &pieces);
 		}
-	stack_pieces_clear(&pieces);
+	ck_assert_uint_eq(desk.room, STACK_ALL);
+	ck_assert_uint_eq(desk.lost, 0);
 }
 
 /* Random trees: what arrives at the root is what a plain table has, whatever the tree. */
@@ -185,6 +189,9 @@ START_TEST(test_bad_lines)
 		"P\t",
 		"P\t1\t",
 		"Q\t1",
+		"O\t",
+		"O\t-1",
+		"O\t1\t2",
 	};
 	static struct stack_said said; /* large */
 	struct stack_node n = { "n1", 4, 77 };
@@ -208,6 +215,8 @@ START_TEST(test_bad_lines)
 	stack_ready_put(&line, "n7", NULL);
 	must(stack_line_read(line, &said) == LINE_READY && !said.at.port);
 	must(stack_line_read("P\t9", &said) == LINE_NEXT && said.next == 9);
+	stack_over_put(&line, 12);
+	must(stack_line_read(line, &said) == LINE_OVER && said.over == 12);
 }
 END_TEST
 
@@ -234,6 +243,7 @@ END_TEST
 START_TEST(test_pieces)
 {
 	struct stack_pieces p = { 0 };
+	struct stack_desk d;
 	char body[STACK_PIECE];
 	const char *at;
 	uint32_t nth;
@@ -247,11 +257,63 @@ START_TEST(test_pieces)
 	memset(body, 'a', sizeof(body) - 1);
 	body[0] = '+';
 	body[sizeof(body) - 1] = '\0';
+	stack_desk_init(&d, 1);
 	for (int k = 0; k < 100; k++)
-		must(!stack_piece_add(&p, body));
-	must(!stack_piece_add(&p, ".end"));
-	ck_assert_str_eq(stack_piece_add(&p, ".next"), "next");
-	stack_pieces_clear(&p);
+		must(!stack_piece_add(&d, &p, body));
+	must(!stack_piece_add(&d, &p, ".end"));
+	ck_assert_uint_eq(d.lost, 1);
+	ck_assert_str_eq(stack_piece_add(&d, &p, ".next"), "next");
+	stack_pieces_clear(&d, &p);
+	ck_assert_uint_eq(d.room, STACK_ALL);
+}
+END_TEST
+
+#define SENDERS 400
+
+/* Whatever all nodes send, their pieces take 1 MB.  What has no room is counted. */
+START_TEST(test_desk)
+{
+	static struct stack_pieces p[SENDERS];
+	struct stack_desk d;
+	char body[STACK_PIECE];
+	uint64_t kept = 0, whole = 0, lost;
+
+	memset(body, 'a', sizeof(body) - 1);
+	body[0] = '+';
+	body[sizeof(body) - 1] = '\0';
+	stack_desk_init(&d, SENDERS);
+	for (int k = 0; k < 10; k++)
+		for (int n = 0; n < SENDERS; n++)
+			must(!stack_piece_add(&d, &p[n], body));
+	for (int n = 0; n < SENDERS; n++) {
+		must(p[n].drop ? !p[n].line : p[n].len == 9580);
+		kept += p[n].len;
+	}
+	ck_assert_uint_le(kept, STACK_ALL);
+	ck_assert_uint_eq(d.room, STACK_ALL - kept);
+	for (int n = 0; n < SENDERS; n++) {
+		whole += stack_piece_add(&d, &p[n], ".") != NULL;
+		stack_pieces_clear(&d, &p[n]);
+	}
+	ck_assert_uint_eq(d.room, STACK_ALL);
+	ck_assert_uint_gt(whole, 0);
+	ck_assert_uint_eq(d.lost, SENDERS - whole);
+	/* one node sends without end */
+	lost = d.lost;
+	body[0] = '.';
+	for (whole = 0; stack_piece_add(&d, &p[0], body); whole++)
+		;
+	ck_assert_uint_lt(whole * sizeof(body), stack_share(SENDERS) + 0x20000);
+	for (int k = 0; k < 100; k++)
+		must(!stack_piece_add(&d, &p[0], body));
+	ck_assert_uint_eq(d.lost, lost + 101);
+	ck_assert_uint_eq(d.room, STACK_ALL);
+	/* and the others are heard */
+	ck_assert_str_eq(stack_piece_add(&d, &p[1], ".next"), "next");
+	/* shares: some 1 MB together, and a line at least */
+	ck_assert_uint_eq(stack_share(1), STACK_ALL);
+	ck_assert_uint_eq(stack_share(8), STACK_ALL / 8);
+	ck_assert_uint_eq(stack_share(100000), STACK_LINE);
 }
 END_TEST
 
@@ -266,6 +328,7 @@ int main(void)
 	tcase_add_test(t, test_bad_lines);
 	tcase_add_test(t, test_many_ranges);
 	tcase_add_test(t, test_pieces);
+	tcase_add_test(t, test_desk);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }
