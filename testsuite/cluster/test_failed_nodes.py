@@ -160,6 +160,8 @@ def lab(request):
         members(made)
         yield made
         assert "not responding, setting DOWN" not in said(made)
+        for node in made.nodes:
+            assert "no multicast comes here" not in made.log(node, "slurmd"), node
     finally:
         made.down()
 

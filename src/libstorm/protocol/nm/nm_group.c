@@ -63,6 +63,9 @@ void nm_group_heard(struct nm_session *s, bool group, uint64_t now)
 		return;
 	if (!h->beside++)
 		h->beside_at = now;
+	/* before its first heartbeat a cluster domain says much to those that join */
+	if (!h->group_at)
+		h->group_at = now;
 	if (!nm_group_is_deaf(s, now))
 		return;
 	h->multicast = false;
