@@ -23,7 +23,7 @@ from mix_play import expand
 from soaking import daemons
 
 #: short enough that lost nodes end their jobs while it plays
-CONF = ["SlurmdTimeout=15", "MessageTimeout=10", "KillWait=2", "MinJobAge=7200"]
+CONF = ["SlurmdTimeout=15", "MessageTimeout=10", "KillWait=2", "MinJobAge=20"]
 
 #: s after the last fault in which one more job must have ended; their time limit is
 #: three minutes
