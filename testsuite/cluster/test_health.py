@@ -93,10 +93,14 @@ def test_a_full_disk(lab):
     logged(lab, r"this node is not well \(space\): /tmp has \d+ MB left, less than "
                 r"HealthSpace \(64 MB\)")
     assert not any("space" in extra(lab, host) for host in ("n1", "n3"))
+    until(lambda: "storm: not well: n2: there is little space for files; slurmd's log there "
+          "says more\n" in lab.log("ctl", "slurmctld"), "slurmctld to say so")
     assert "not well: n2: there is little space for files" in launched(lab)
     lab.heal()
     well(lab)
     logged(lab, "this node is well again")
+    until(lambda: "storm: well again: n2\n" in lab.log("ctl", "slurmctld"),
+          "slurmctld to say so")
     assert "not well" not in launched(lab)
 
 

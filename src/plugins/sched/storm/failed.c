@@ -10,6 +10,7 @@
 
 #include "slurm/slurm.h"
 #include "slurm/slurm_errno.h"
+#include "src/common/hostlist.h"
 #include "src/common/log.h"
 #include "src/common/node_conf.h"
 #include "src/common/read_config.h"
@@ -22,7 +23,6 @@
 
 #include "failed.h"
 #include "src/libstorm/base/clock.h"
-#include "src/storm_common/health_word.h"
 #include "strober_watch.h"
 
 /* How often it is looked without news: while something is wrong, as ActAfter passes; and
@@ -239,10 +239,60 @@ static void failed_log_many(struct failed *f, bool many, uint32_t count,
 	f->many = many;
 }
 
+/* A silent node has no news of its health. */
+static bool failed_health_is_news(const struct failed_node *n)
+{
+	return !n->v.state && n->health != n->logged;
+}
+
+/* The nodes that have another health than the log says, and this one.  xfree() it;
+ * NULL: none. */
+static char *failed_health_nodes(const struct failed *f,
+				 const struct snapshot *s,
+				 enum health_cause cause)
+{
+	struct hostlist *hl = NULL;
+	char *names;
+
+	for (uint32_t i = 0; i < s->nnodes; i++) {
+		const struct failed_node *n = &f->node[i];
+
+		if (n->health != cause || !failed_health_is_news(n))
+			continue;
+		if (!hl)
+			hl = hostlist_create(NULL);
+		hostlist_push_host(hl, s->nodes[i].name);
+	}
+	if (!hl)
+		return NULL;
+	names = hostlist_ranged_string_xmalloc(hl);
+	hostlist_destroy(hl);
+	return names;
+}
+
+/* A file system may hang for thousands: a line has all nodes of one cause. */
+static void failed_log_health(struct failed *f, const struct snapshot *s)
+{
+	for (int cause = HEALTH_WELL; cause < HEALTH_CAUSES; cause++) {
+		char *names =
+			failed_health_nodes(f, s, (enum health_cause) cause);
+
+		if (names && cause == HEALTH_WELL)
+			info("storm: well again: %s", names);
+		else if (names)
+			info("storm: not well: %s: %s; slurmd's log there says more",
+			     names, health_text((enum health_cause) cause));
+		xfree(names);
+	}
+	for (uint32_t i = 0; i < s->nnodes; i++)
+		if (failed_health_is_news(&f->node[i]))
+			f->node[i].logged = f->node[i].health;
+}
+
 /* What the strober says of a node, or NULL. */
 struct failed_word {
 	const struct strober_failed *failed;
-	const char *health;
+	enum health_cause health;
 };
 
 /* A node says itself that it is not well: that is shown, and nothing is done. */
@@ -256,7 +306,7 @@ static struct failed_word failed_word_of(const struct failed *f, uint32_t node,
 		return w;
 	(*at)++;
 	if (x->state == STROBER_UNWELL)
-		w.health = health_word((enum health_cause) x->cause);
+		w.health = health_cause_of(x->cause);
 	else
 		w.failed = x;
 	return w;
@@ -268,7 +318,7 @@ static bool failed_views(struct failed *f, const struct snapshot *s,
 			 struct failed_rule *rule)
 {
 	uint32_t limit = failed_limit(conf, s->nnodes), count = 0;
-	bool changed = false;
+	bool changed = false, health = false;
 	int at = 0;
 
 	for (uint32_t i = 0; i < s->nnodes; i++) {
@@ -278,8 +328,11 @@ static bool failed_views(struct failed *f, const struct snapshot *s,
 				w.failed);
 		changed |= w.health != f->node[i].health;
 		f->node[i].health = w.health;
+		health |= failed_health_is_news(&f->node[i]);
 		count += failed_counts(&f->node[i].v);
 	}
+	if (health)
+		failed_log_health(f, s);
 	/* when a switch is back its nodes return one after the other */
 	if (count > limit)
 		f->many_at = storm_now();

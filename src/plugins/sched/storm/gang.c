@@ -200,7 +200,7 @@ static void gang_failed_words(struct gang *g)
 	for (uint32_t i = 0; i < g->failed.nnodes; i++)
 		shares_failed(&g->shares, i, g->failed.node[i].word,
 			      g->failed.node[i].heard / 1000000,
-			      g->failed.node[i].health);
+			      health_word(g->failed.node[i].health));
 }
 
 /* At most every COMMENT, and at once when a node leaves or returns, or what is known of
