@@ -112,7 +112,8 @@ struct agent_neighbours {
 /* See agent_health.c. */
 struct agent_health {
 	struct agent_io io; /* of the process that checks; fd -1: there is none */
-	pid_t pid;
+	/* storm_minder's pidfd; -1: it has ended, and another one has its place */
+	struct agent_io minder;
 	uint64_t patience, due; /* it must say something until then */
 	uint64_t value;		/* as in health_word.h */
 	char text[256];		/* what is wrong, or "" */

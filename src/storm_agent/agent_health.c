@@ -13,9 +13,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,13 +69,26 @@ static void agent_health_set(struct agent *a, enum health_cause cause,
 static void agent_health_ended(struct agent *a)
 {
 	agent_io_close(&a->ios, &a->health.io);
-	kill(a->health.pid, SIGKILL);
-	waitpid(a->health.pid, NULL, 0);
-	error("the process that starts storm_health (storm_minder, pid %d) has ended: restart slurmd",
-	      a->health.pid);
+	error("storm_health and the process that starts it (storm_minder) have ended: restart slurmd");
 	a->health.due = STORM_NEVER;
 	agent_health_set(a, HEALTH_UNCHECKED,
 			 "the process that checks is gone");
+}
+
+/* storm_health takes its place, if that has not ended, too. */
+static void agent_health_minder_ended(struct agent *a, struct agent_io *io,
+				      uint32_t events)
+{
+	siginfo_t si = { 0 };
+
+	(void) events;
+	waitid(P_PIDFD, (id_t) io->fd, &si, WEXITED);
+	agent_io_close(&a->ios, io);
+	error("the process that starts storm_health (storm_minder, pid %d) %s %d: storm_health takes its place",
+	      si.si_pid,
+	      si.si_code == CLD_EXITED ? "ended with status" :
+					 "was killed by signal",
+	      si.si_status);
 }
 
 static void agent_health_hear(struct agent *a, struct agent_io *io,
@@ -98,7 +111,7 @@ static void agent_health_hear(struct agent *a, struct agent_io *io,
 		agent_health_ended(a);
 }
 
-static int agent_health_exec(struct agent *a, int sock)
+static int agent_health_exec(struct agent *a, int sock, pid_t *pid)
 {
 	char port[8];
 	char *argv[] = { "storm_minder",
@@ -113,15 +126,17 @@ static int agent_health_exec(struct agent *a, int sock)
 	};
 
 	snprintf(port, sizeof(port), "%u", a->slurmd.port);
-	return child_spawn("/proc/self/exe", argv, NULL, &fds, &a->health.pid);
+	return child_spawn("/proc/self/exe", argv, NULL, &fds, pid);
 }
 
 void agent_health_start(struct agent *a)
 {
 	struct agent_io *io = &a->health.io;
+	struct agent_io *minder = &a->health.minder;
 	int pair[2], high, rc;
+	pid_t pid = -1;
 
-	io->fd = -1;
+	io->fd = minder->fd = -1;
 	a->health.due = STORM_NEVER;
 	if (!a->conf.health.period)
 		return;
@@ -130,7 +145,7 @@ void agent_health_start(struct agent *a)
 		return;
 	}
 	high = fcntl(pair[1], F_DUPFD_CLOEXEC, FD_MIN);
-	rc = high < 0 ? errno : agent_health_exec(a, high);
+	rc = high < 0 ? errno : agent_health_exec(a, high, &pid);
 	close(pair[1]);
 	if (high >= 0)
 		close(high);
@@ -143,6 +158,11 @@ void agent_health_start(struct agent *a)
 		io->fd = -1;
 		return;
 	}
+	/* unwatched it is a zombie as it ends, and nothing else */
+	minder->ready = agent_health_minder_ended;
+	minder->fd = pidfd_open(pid, 0);
+	if (minder->fd >= 0 && agent_io_add(&a->ios, minder, EPOLLIN))
+		minder->fd = -1;
 	/* three rounds, in which each check may hang */
 	a->health.patience = 3 * (a->conf.health.period +
 				  health_round_limit(&a->conf.health));
@@ -151,6 +171,7 @@ void agent_health_start(struct agent *a)
 
 void agent_health_stop(struct agent *a)
 {
+	agent_io_close(&a->ios, &a->health.minder);
 	agent_io_close(&a->ios, &a->health.io);
 }
 

@@ -2,7 +2,8 @@
  * health_minder.c - be storm_minder: see agent_health.h.
  *
  * The agent cannot start storm_health again, because it has dropped the capabilities
- * that the site's program needs.
+ * that the site's program needs.  Nor can it start storm_minder.  So storm_health, which
+ * has them, becomes storm_minder if that dies, and starts a storm_health of its own.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -14,8 +15,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <strings.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "slurm/slurm.h"
@@ -58,13 +61,32 @@ static const char *health_minder_program(const struct storm_health_conf *c)
 	return c->program[0] ? c->program : slurm_conf.health_check_program;
 }
 
-/* Without its parent nobody would start it again, nor end it. */
+/* This program once more, as the agent has started it: agent_health.c. */
+static _Noreturn void health_minder_succeed(void)
+{
+	char port[8];
+	char *argv[] = { "storm_minder",
+			 "--node",
+			 (char *) minder.at.node,
+			 "--health",
+			 "--slurmd-port",
+			 port,
+			 NULL };
+
+	snprintf(port, sizeof(port), "%u", minder.at.slurmd_port);
+	execv("/proc/self/exe", argv);
+	_exit(1); /* the agent says that nobody checks */
+}
+
+/* Without its parent nobody would start it again.  It takes the parent's place. */
 static _Noreturn void health_minder_child(pid_t parent)
 {
 	log_options_t quiet = LOG_OPTS_STDERR_ONLY;
+	int pidfd = pidfd_open(parent, 0);
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
+		health_minder_succeed();
+	if (pidfd < 0)
 		_exit(1);
 	prctl(PR_SET_NAME, "storm_health");
 	signal(SIGINT, SIG_DFL);
@@ -73,8 +95,9 @@ static _Noreturn void health_minder_child(pid_t parent)
 	log_alter(quiet, 0, NULL);
 	/* later releases than 22.05 load no plugin by themselves to ask slurmd */
 	agent_cred_start();
-	health_keep(SOCKET, &minder.conf.health, &minder.at, minder.spool,
-		    minder.program);
+	health_keep(SOCKET, pidfd, &minder.conf.health, &minder.at,
+		    minder.spool, minder.program);
+	health_minder_succeed();
 }
 
 static void health_minder_start(void)
@@ -157,6 +180,9 @@ _Noreturn void agent_health_run(const char *node, uint16_t slurmd_port)
 	minder.spool = slurm_conf_expand_slurmd_path(slurm_conf.slurmd_spooldir,
 						     node, NULL);
 	minder.program = health_minder_program(&minder.conf.health);
+	/* the checks of one that has taken its parent's place */
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
 	child_watch_at_once(&health);
 	for (;;)
 		health_minder_turn();

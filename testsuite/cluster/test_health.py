@@ -3,15 +3,19 @@
 cluster domain, and slurmctld shows it. Each test has the faults of one node, and waits
 until it is well again.
 """
+import contextlib
 import os
 import re
 import resource
 import shutil
 import signal
+import subprocess
 
 import pytest
 
 from harness import LONG, Lab, until
+from lab import host as hosts
+from tree import TOP
 
 pytestmark = pytest.mark.storm_only
 
@@ -164,6 +168,48 @@ def test_a_munged_that_stands(lab):
     says(lab, "munge")
 
 
+@contextlib.contextmanager
+def own_clock(lab, host="n2"):
+    """slurmd, and what it starts, read a wall clock that is as far off as a file says: all
+    hosts of a lab have the machine's. Gives the file's path."""
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", lab.dir + "/home/jump.so",
+                    TOP / "testsuite/programs/clock_jump.c"], check=True)
+    lab.end(host, "slurmd")
+    lab.end(host, "agent")
+    done = lab.run(hosts.daemon_command(host, "slurmd"), host=host, cwd="/",
+                   env={"LD_PRELOAD": "/home/jump.so", "CLOCK_JUMP": "/run/jump"})
+    assert done.returncode == 0, done
+    lab.wait_agents([host])
+    try:
+        yield lab.path(host, "/run/jump")
+    finally:
+        lab.end(host, "slurmd")
+        lab.end(host, "agent")
+        lab.restart(host, "slurmd")
+
+
+@pytest.mark.skipif(not LONG, reason="SKIP: it takes 25 s: --long")
+def test_a_clock_that_jumps(lab):
+    """Half an hour, in either direction; it is well when the clock is back."""
+    where = program(lab)
+    with own_clock(lab) as file:
+        # a jump is one since an earlier look
+        with open(where + "/broken", "w"):
+            pass
+        says(lab, "program")
+        program(lab)
+        well(lab)
+        old = health_process(lab)
+        for seconds in (1800, -1800):
+            with open(file, "w") as f:
+                f.write(str(seconds))
+            says(lab, "clock")
+            logged(lab, rf"not well \(clock\): the clock has jumped by {seconds} s\n")
+            os.unlink(file)
+            well(lab)
+        assert health_process(lab) == old
+
+
 def test_the_sites_program(lab):
     """Exit status and last line; one that does not end is killed with its group."""
     where = program(lab)
@@ -259,13 +305,63 @@ def test_it_stands(lab):
     another(lab, old)
 
 
+def the_minder(lab):
+    pids = lab.pids("n2", "storm_minder")
+    return pids[0] if len(pids) == 1 else None
+
+
+@pytest.mark.every_release
 def test_storm_minder_is_killed(lab):
-    """Nobody starts it: the node says so until its slurmd is restarted."""
-    minder, = lab.pids("n2", "storm_minder")
+    """storm_health takes its place, again and again, and has another storm_health; the
+    node is checked as before."""
+    where = program(lab)
+    for again in range(2):
+        with open(where + "/slow", "w"):
+            pass
+        until(lambda: lab.pids("n2", "check"), "the program to run")
+        minder, health = the_minder(lab), health_process(lab)
+        begun = set(lab.pids("n2", "check"))
+        os.unlink(where + "/slow")
+        os.kill(minder, signal.SIGKILL)
+        until(lambda health=health: the_minder(lab) == health,
+              lambda: f"storm_health in its place: {lab.pids('n2', 'storm_minder')}")
+        another(lab, health)
+        if not again:   # the second one is no child of the agent's
+            logged(lab, r"\(storm_minder, pid \d+\) was killed by signal 9: storm_health "
+                        "takes its place")
+        until(lambda begun=begun: not begun & set(lab.pids("n2", "check")),
+              "the old program's end")
+    lab.fault("fill", "n2")
+    says(lab, "space")
+    logged(lab, r"this node is not well \(space\)")
+
+
+def test_both_are_killed(lab):
+    """Nobody starts them: the node says so until its slurmd is restarted."""
+    minder, health = the_minder(lab), health_process(lab)
+    os.kill(minder, signal.SIGSTOP)     # or it starts another one
+    os.kill(health, signal.SIGKILL)
     os.kill(minder, signal.SIGKILL)
     says(lab, "unchecked")
-    logged(lab, r"\(storm_minder, pid \d+\) has ended: restart slurmd")
-    until(lambda: not lab.pids("n2", "storm_health"), "storm_health to end with it")
+    logged(lab, r"\(storm_minder\) have ended: restart slurmd")
     lab.kill("n2", "agent")
     well(lab)
     assert health_process(lab)
+
+
+@pytest.mark.skipif(not LONG, reason="SKIP: it takes 20 s: --long")
+def test_storm_minder_stands(lab):
+    """While storm_health lives it is not missed. If that dies the node says so, and is
+    checked again when storm_minder goes on."""
+    minder = the_minder(lab)
+    os.kill(minder, signal.SIGSTOP)
+    lab.fault("fill", "n2")
+    says(lab, "space")
+    lab.heal()
+    well(lab)
+    os.kill(health_process(lab), signal.SIGKILL)
+    logged(lab, r"not well \(unchecked\): the process that checks does not answer")
+    os.kill(minder, signal.SIGCONT)
+    another(lab, None)
+    well(lab)
+    assert the_minder(lab) == minder

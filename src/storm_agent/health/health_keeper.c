@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,7 +33,8 @@
 static struct {
 	const struct storm_health_conf *conf;
 	const struct health_place *at;
-	int sock;
+	int sock, parent;
+	int lifeline; /* readable: one of both is */
 	char paths[STORM_CONF_PATHS_MAX];
 	struct health_check check[DISKS_MAX + FIXED + 1];
 	size_t checks; /* but for the program, which is behind them */
@@ -118,44 +120,46 @@ static void health_keeper_judge(size_t first, size_t n)
 
 static void health_keeper_judge_clock(void)
 {
+	const int64_t s = (int64_t) STORM_SEC, half = s / 2;
 	struct timespec ts;
 	int64_t jump;
 
 	clock_gettime(CLOCK_REALTIME, &ts);
 	jump = health_clock_look(&keeper.clock, storm_now(),
-				 ts.tv_sec * (int64_t) STORM_SEC + ts.tv_nsec);
+				 ts.tv_sec * s + ts.tv_nsec);
 	if (!jump ||
 	    (keeper.report.cause && keeper.report.cause < HEALTH_CLOCK))
 		return;
 	keeper.report.cause = HEALTH_CLOCK;
 	snprintf(keeper.report.text, sizeof(keeper.report.text),
 		 "the clock has jumped by %lld s",
-		 (long long) (jump / (int64_t) STORM_SEC));
+		 (long long) ((jump + (jump < 0 ? -half : half)) / s));
 }
 
-/* False: the agent is gone. */
+/* False: the agent is gone, or the parent. */
 static bool health_keeper_look(void)
 {
 	struct health_check *program = &keeper.check[keeper.checks];
 
 	keeper.report = (struct health_report) { 0 };
-	if (!health_round(keeper.check, keeper.checks, keeper.at, keeper.sock))
+	if (!health_round(keeper.check, keeper.checks, keeper.at,
+			  keeper.lifeline))
 		return false;
 	health_keeper_judge(0, keeper.checks);
 	health_keeper_judge_clock();
 	/* it may take long, and what it needs may be what is wrong */
 	if (keeper.has_program && !keeper.report.cause) {
-		if (!health_round(program, 1, keeper.at, keeper.sock))
+		if (!health_round(program, 1, keeper.at, keeper.lifeline))
 			return false;
 		health_keeper_judge(keeper.checks, 1);
 	}
 	return true;
 }
 
-/* False: the agent is gone. */
+/* False: the agent is gone, or the parent. */
 static bool health_keeper_wait(uint64_t ns)
 {
-	struct pollfd p = { .fd = keeper.sock, .events = POLLIN };
+	struct pollfd p = { .fd = keeper.lifeline, .events = POLLIN };
 	uint64_t until = storm_now() + ns, now;
 
 	while ((now = storm_now()) < until)
@@ -164,13 +168,35 @@ static bool health_keeper_wait(uint64_t ns)
 	return true;
 }
 
-_Noreturn void health_keep(int sock, const struct storm_health_conf *c,
-			   const struct health_place *at, const char *spool,
-			   const char *program)
+/* Without a lifeline it looks whether the agent is there only as it reports. */
+static void health_keeper_hold(void)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+
+	keeper.lifeline = epoll_create1(EPOLL_CLOEXEC);
+	epoll_ctl(keeper.lifeline, EPOLL_CTL_ADD, keeper.sock, &e);
+	epoll_ctl(keeper.lifeline, EPOLL_CTL_ADD, keeper.parent, &e);
+}
+
+/* Has the parent ended, and not the agent? */
+static bool health_keeper_is_orphan(void)
+{
+	struct pollfd p = { .fd = keeper.parent, .events = POLLIN };
+	char byte;
+
+	return poll(&p, 1, 0) == 1 && recv(keeper.sock, &byte, sizeof(byte),
+					   MSG_PEEK | MSG_DONTWAIT) != 0;
+}
+
+void health_keep(int sock, int parent, const struct storm_health_conf *c,
+		 const struct health_place *at, const char *spool,
+		 const char *program)
 {
 	bool alive = true;
 
 	keeper.sock = sock;
+	keeper.parent = parent;
+	health_keeper_hold();
 	keeper.conf = c;
 	keeper.at = at;
 	health_keeper_list(program);
@@ -188,5 +214,6 @@ _Noreturn void health_keep(int sock, const struct storm_health_conf *c,
 						   storm_min(c->period, AGAIN) :
 						   c->period);
 	}
-	_exit(0);
+	if (!health_keeper_is_orphan())
+		_exit(0);
 }

@@ -19,10 +19,11 @@ struct health_report {
 /* How long a round takes at most, in ns. */
 uint64_t health_round_limit(const struct storm_health_conf *c);
 
-/* Check until the agent closes its end of sock.  spool: slurmd's directory, where a
- * socket <node>_<job>.<step> is for each step; program: NULL: none. */
-_Noreturn void health_keep(int sock, const struct storm_health_conf *c,
-			   const struct health_place *at, const char *spool,
-			   const char *program);
+/* Check until the agent closes its end of sock, which ends this process.  It returns
+ * when the process of this pidfd has ended, with no check left.  spool: slurmd's
+ * directory, where a socket <node>_<job>.<step> is for each step; program: NULL: none. */
+void health_keep(int sock, int parent, const struct storm_health_conf *c,
+		 const struct health_place *at, const char *spool,
+		 const char *program);
 
 #endif
