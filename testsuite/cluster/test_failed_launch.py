@@ -8,10 +8,12 @@ import signal
 import pytest
 
 import normal
+import odd_node
 from bad_paths import nothing_known
 from conftest import make
 from firewall import dropped
 from harness import key, until
+from test_bcast import GREET, put_greet
 
 pytestmark = pytest.mark.storm_only
 
@@ -99,6 +101,31 @@ def test_the_cable_is_out(lab):
         lab.lab.heal("n3")
 
 
+def test_two_cables_are_out(lab):
+    """The first one that is found ends the step: none of the rest is waited for."""
+    for node in ("n2", "n3"):
+        lab.lab.fault("cut", node)
+    try:
+        run = lab.srun("-N6 -n6 {do} say ran")
+    finally:
+        lab.lab.heal()
+    assert run.code == 1 and run.out == "" and run.err.count("\n") == 1, str(run)
+    assert re.match(r"srun: error: storm: neither agent nor slurmd answers on nodes? "
+                    r"n(2|3|\[2-3\]) \(", run.err), str(run)
+
+
+def test_host_is_paused(lab):
+    """Its kernel takes slurmd's connections, so it has not failed: Slurm's own messages
+    go there, and are answered when it goes on."""
+    with odd_node.host_stops(lab.lab, "n3"):
+        one = lab.start_srun("-N6 -n6 {do} say ran")
+        until(lambda: "Slurm's own messages there" in one.err(), one.err)
+    run = one.finish()
+    assert (run.code, run.out) == (0, "ran\n" * 6), str(run)
+    assert "node n3: its agent gives no answer" in run.err, str(run)
+    assert "slurmd answers" not in run.err, str(run)
+
+
 def test_slurmd_answers(lab):
     """The agent alone is gone: Slurm's own messages go there, as without the key."""
     with gone(lab, fault=NO_AGENT):
@@ -156,6 +183,19 @@ def test_no_kill_with_a_file(retry):
         ["n1", "n2", "n4", "n5", "n6"]
 
 
+def test_no_kill_with_libraries(retry):
+    """Each of them comes to the others."""
+    put_greet(retry)
+    with gone(retry):
+        run = retry.srun("-k -N6 -n6 --send-libs --bcast=/tmp/uselib {bin}/uselib",
+                         env=GREET)
+    assert run.code == 0 and run.err.count("\n") == 1, str(run)
+    assert run.err.startswith(f"srun: warning: storm: {REFUSED}; {NO_KILL}"), str(run)
+    assert run.out == "greetings from the library\n" * 5, str(run)
+    assert [n for n in retry.names if retry.file(n, "/tmp/uselib_libs/libgreet.so")] == \
+        ["n1", "n2", "n4", "n5", "n6"]
+
+
 def test_no_kill_and_more_than_a_few(retry):
     """Two that have failed, and one without an agent."""
     with gone(retry, "n2"), gone(retry, "n3"), gone(retry, "n5", NO_AGENT):
@@ -195,13 +235,13 @@ AGAIN = "made the step again without, as --exclude=n3 does\n"
 OVERWRITTEN = {"GLIBC_TUNABLES": "glibc.malloc.perturb=90"}
 
 
-def five(lab, words, do="{do}"):
+def five(lab, words, do="{do}", env=()):
     """srun for a step on n1 to n5 of the job's six."""
     lab.srun("-N6 -n6 true")        # later releases begin behind the last step's
     with gone(lab):
         return lab.run(["srun", "--launch=storm", f"--jobid={lab.job}", "-n5",
                         *words.split(), *do.split(), "say", "ran"], label="storm",
-                       env=OVERWRITTEN)
+                       env={**OVERWRITTEN, **dict(env)})
 
 
 @pytest.mark.every_release
@@ -229,6 +269,24 @@ def test_the_name_of_the_step(retry):
                                    "-N5 -r1"])
 def test_nodes_that_the_user_has_chosen(retry, words):
     ended(retry, five(retry, words))
+
+
+def test_hosts_of_a_file(retry):
+    """srun has them as nodes that it chose itself."""
+    (retry.home / "hosts").write_text("n1\nn2\nn3\nn4\n")
+    ended(retry, five(retry, "-n4 -m arbitrary -x n6",
+                      env={"SLURM_HOSTFILE": "/home/user/hosts"}))
+
+
+@pytest.mark.every_release
+@pytest.mark.parametrize("one, other", [("-n3 -w n[1-3]", "-n2 -w n[4-5]"),
+                                        ("-n2 -w n[4-5]", "-n3 -w n[1-3]"),
+                                        ("-N2 -n2", "-N3 -n3"), ("-N3 -n3", "-N2 -n2")])
+def test_heterogeneous(retry, one, other):
+    """No component is made again, though the job has another node, and none begins."""
+    with gone(retry):
+        run = retry.srun(f"{one} {{do}} say ran : {other} {{do}} say ran")
+    ended(retry, run)
 
 
 def test_another_that_the_user_leaves_out(retry):

@@ -16,7 +16,8 @@ import pytest
 from bad_paths import KNOWN, ON_A_NODE, ON_LOGIN, nothing_known
 from conftest import make
 from firewall import dropped
-from harness import LONG, LabError, until
+from harness import LONG, LabError, key, until
+from test_stdio import Terminal
 
 pytestmark = pytest.mark.storm_only
 
@@ -186,6 +187,70 @@ def test_a_bad_path_is_remembered(lab4):
     until(lambda: lab4.srun(args).steps[0]["fallback"] is None,
           "n2 to be forgotten")
     lab4.by_storm(lab4.srun(args))
+
+
+def known(lab):
+    """One node is known to hear nothing since now. (It is well.)"""
+    nothing_known(lab)
+    remember(lab, 20001, 0o700, f"{int(time.time())} 14 67 8383 n2 -")
+
+
+def of_a_known_path(lab, args):
+    known(lab)
+    run = lab.run(lab.srun_argv(args, "storm"), env=LOADS)
+    return run, "/launch_module.so" in run.err, re.findall(r"storm: .*", run.err)
+
+
+def fell_back(said):
+    return PATHS["in"][3] in said and " s ago; falling back" in said
+
+
+def test_slurm_launches_at_once(lab4):
+    """srun does not even load STORM's launch. (What follows does.)"""
+    run, loads, (said,) = of_a_known_path(lab4, "-N4 -n4 {do} say ran")
+    assert (run.code, run.out, loads) == (0, "ran\n" * 4, False), run
+    assert fell_back(said), run
+
+
+def test_with_a_file_slurm_sends_it(lab4):
+    """By sbcast's own messages, of which STORM's launch makes one line."""
+    run, loads, (said,) = of_a_known_path(lab4, "-N4 -n4 --bcast=/tmp/app {big} say ran")
+    assert (run.code, run.out, loads) == (0, "ran\n" * 4, True), run
+    assert fell_back(said), run
+
+
+def test_on_a_terminal_nothing_is_said(lab4):
+    """Slurm always launches that."""
+    known(lab4)
+    one = Terminal(lab4, "--pty -N4 -n4 {do} say ran", "storm", env={"STORM_TIMELINE": ""})
+    one.expect("ran")
+    one.finish()
+    assert "storm:" not in one.text, one.text
+
+
+@contextlib.contextmanager
+def with_key(lab, name, value, usual):
+    key(lab, name, value)
+    try:
+        yield
+    finally:
+        key(lab, name, usual)
+
+
+def test_never_refuses_it(lab4):
+    """Slurm would launch."""
+    with with_key(lab4, "Fallback", "never", "warn"):
+        run, loads, said = of_a_known_path(lab4, "-N4 -n4 {do} say ran")
+    assert run.code and run.out == "" and loads, run
+    assert PATHS["in"][3] in said[0] and "falling back" not in run.err, run
+
+
+def test_a_slurmd_is_asked_first(lab4):
+    """With FailedLaunch, by STORM's launch. It answers."""
+    with with_key(lab4, "FailedLaunch", "fail", "fallback"):
+        run, loads, (said,) = of_a_known_path(lab4, "-N4 -n4 {do} say ran")
+    assert (run.code, run.out, loads) == (0, "ran\n" * 4, True), run
+    assert fell_back(said), run
 
 
 def test_an_agent_remembers_for_all(lab4):

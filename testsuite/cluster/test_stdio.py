@@ -250,12 +250,12 @@ def test_stdout_closed_early(cluster):
 class Terminal:
     """srun on its own terminal, which the test reads and writes."""
 
-    def __init__(self, cluster, args, launch):
+    def __init__(self, cluster, args, launch, **options):
         self.master, slave = pty.openpty()
         # a new session with this as its controlling terminal
         self.proc = cluster.start(
             ["setsid", "-c", "-w", *cluster.srun_argv(args, launch)],
-            tty=slave, label=launch)
+            tty=slave, label=launch, **options)
         os.close(slave)
         self.text = ""
 
