@@ -245,6 +245,19 @@ def test_an_administrators_drain_stays(lab):
     assert re.search(r"State=\S*DRAIN.*Reason=fan ", node(lab)), node(lab)
 
 
+def test_a_paused_host_has_missed_all(lab):
+    """When it is back it does not say that multicast alone is missing: the lab's end
+    looks for that."""
+    for _ in range(2):
+        before = len(said(lab))
+        lab.fault("pause", "n3")
+        for what in ("gives no sign of life", "is overdue", "is back"):
+            until(lambda what=what: f"node n3 {what}" in said(lab)[before:],
+                  lambda: said(lab)[before:])
+            if what == "is overdue":
+                lab.heal()
+
+
 def test_a_planned_reboot_is_no_failure():
     """Nor is a node that slurmctld has set down itself: nothing is said of either."""
     made = new_lab("planned", 3, ["FailedNode=down"], ["RebootProgram=/bin/true"])

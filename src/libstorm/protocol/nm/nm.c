@@ -258,8 +258,8 @@ static void nm_control_take(struct nm_session *s, const struct storm_header *h,
 	case STORM_MSG_CAST:
 		if (!owner)
 			break;
-		s->heard.at = now;
 		nm_group_heard(s, rx->group, now);
+		s->heard.at = now;
 		/* first the state, then on: an epoch brings its own tree */
 		down = nm_cast_take(s, h, rx, p.body, p.len, now);
 		nm_memory_check(s, now);

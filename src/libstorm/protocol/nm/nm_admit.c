@@ -281,6 +281,7 @@ static struct nm_session *nm_session_create(struct storm_nm *nm,
 	s->request.tail = &s->request.first;
 	nm_repair_reset(&s->xfer);
 	s->heard.at = s->tree.checked_at = s->status.sent_at = now;
+	s->heard.group_at = now;
 	*err = nm_session_limit(s);
 	if (!*err)
 		*err = nm_session_link(s);

@@ -23,11 +23,21 @@ static bool nm_group_is_missed(const struct nm_session *s, uint64_t now)
 	return h->beside >= BESIDE && now >= h->beside_at + BESIDE_FOR;
 }
 
+/* Two heartbeats were lost. */
+static uint64_t nm_group_patience(const struct nm_session *s)
+{
+	return 5 * s->open->heartbeat / 2;
+}
+
 static bool nm_group_is_deaf(const struct nm_session *s, uint64_t now)
 {
-	/* there it comes by the group at each heartbeat: two were lost */
+	const struct nm_heard *h = &s->heard;
+
+	if (now < h->since + nm_group_patience(s))
+		return false;
+	/* there it comes by the group at each heartbeat */
 	if (s->open->cluster)
-		return now >= s->heard.group_at + 5 * s->open->heartbeat / 2;
+		return now >= h->group_at + nm_group_patience(s);
 	return nm_group_is_missed(s, now);
 }
 
@@ -51,6 +61,9 @@ void nm_group_heard(struct nm_session *s, bool group, uint64_t now)
 {
 	struct nm_heard *h = &s->heard;
 
+	/* one that stood or was cut off has missed all, and not the group alone */
+	if (now >= h->at + nm_group_patience(s))
+		h->since = now;
 	if (group) {
 		h->multicast = true;
 		h->group_at = now;
@@ -63,9 +76,6 @@ void nm_group_heard(struct nm_session *s, bool group, uint64_t now)
 		return;
 	if (!h->beside++)
 		h->beside_at = now;
-	/* before its first heartbeat a cluster domain says much to those that join */
-	if (!h->group_at)
-		h->group_at = now;
 	if (!nm_group_is_deaf(s, now))
 		return;
 	h->multicast = false;

@@ -154,12 +154,13 @@ struct nm_said {
 
 /* What the owner has sent. */
 struct nm_heard {
-	uint64_t at;	    /* when the last of it came */
-	uint64_t calm_at;   /* before this, heartbeats were missed recently */
-	bool multicast;	    /* some of it came by the group */
-	uint64_t group_at;  /* when something came by the group last */
-	uint32_t beside;    /* states that came another way since then */
-	uint64_t beside_at; /* when the first of those came */
+	uint64_t at;	   /* when the last of it came */
+	uint64_t calm_at;  /* before this, heartbeats were missed recently */
+	bool multicast;	   /* some of it came by the group */
+	uint64_t group_at; /* when something came by the group last */
+	uint64_t since;	   /* when something came again, after a long silence */
+	uint32_t beside;   /* states that came another way since then */
+	uint64_t beside_at;	/* when the first of those came */
 	struct storm_cast cast; /* the owner's latest state */
 	/* the owner's state, the BEGIN of the transfer under way, and the
 	 * latest acknowledgement of each kind */
