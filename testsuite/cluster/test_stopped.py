@@ -60,8 +60,12 @@ class Cast:
             return False
 
     def begins(self):
-        until(lambda: all(odd_node.temporary(self.lab.lab, n)
-                          for n in self.lab.names), "the broadcast to begin",
+        """Bytes have come everywhere. The files are there before it is known whether
+        the group reaches all: that is waited for, in these labs up to 5 s."""
+        def under_way(node):
+            path = odd_node.temporary(self.lab.lab, node)
+            return path and path.stat().st_size
+        until(lambda: all(map(under_way, self.lab.names)), "the broadcast to begin",
               interval=0.001)
 
     def others(self, odd):
