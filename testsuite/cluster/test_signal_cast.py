@@ -115,6 +115,38 @@ def test_agent_dies(cluster):
     one.end()
 
 
+def unread(cluster, node):
+    """Bytes that the node's slurmd has not read yet."""
+    text = cluster.root("ss -Htn state established sport = :6818", host=node)
+    return sum(int(line.split()[0]) for line in text.splitlines())
+
+
+def test_agent_dies_before_it_reports(cluster):
+    """It has passed the signal on to slurmd, and nobody will say so. srun cannot know,
+    so Slurm tells this node: its task may have the signal twice, and no other may."""
+    one = Tally(cluster, "-vv -N8 -n8")
+    cluster.lab.kill("n3", "slurmd", signal.SIGSTOP)
+    try:
+        one.run.signal(USR1)
+        until(lambda: unread(cluster, "n3"),
+              lambda: f"the agent to pass it on: {one.run.err()}")
+        cluster.lab.kill("n3", "agent", signal.SIGKILL)
+    finally:
+        cluster.lab.kill("n3", "slurmd", signal.SIGCONT)
+    until(lambda: set(one.lines()) == set(range(8)),
+          lambda: f"a signal at each task: {one.run.out()}{one.run.err()}")
+    says = f"storm: signal {int(USR1)} to n3 is Slurm's"
+    until(lambda: says in one.run.err(), one.run.err, 30)
+    until(lambda: one.lines().count(2) == 2, one.run.out)
+    assert one.lines() == sorted([*range(8), 2])
+    cluster.lab.wait_agents(["n3"])
+    one.run.signal(USR1)
+    until(lambda: len(one.lines()) == 17, one.run.out)
+    (one.run.dir / "go").touch()
+    done = one.run.finish()
+    assert done.code == 0 and one.lines() == sorted([*range(8), *range(8), 2]), str(done)
+
+
 def test_datagrams_are_lost(cluster):
     """Three of ten, at each receiver."""
     one = Tally(cluster)
