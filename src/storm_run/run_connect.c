@@ -17,6 +17,7 @@
 #include "src/libstorm/base/clock.h"
 
 #define SAY_STARTS 3000 /* ms */
+#define TRIES 2		/* of starting launchers that end at once */
 #define LATE_LIMIT \
 	10 /* s until the launchers of another host's client serve here */
 
@@ -196,17 +197,23 @@ static int run_connect_or_start(const struct run_job *j, int lock, bool start)
 {
 	int sock = run_sock_connect(j->path);
 
-	if (sock >= 0 || !run_nobody_there() || !start)
-		return sock;
-	switch (run_start_launchers(j, lock)) {
-	case START_READY:
-		return run_sock_connect(j->path);
-	case START_LATE:
-		return run_connect_late(j);
-	default:
-		errno = 0;
-		return -1;
+	/* a head that is told to end as it begins has gone when it is called */
+	for (int tries = 0; sock < 0 && run_nobody_there() && start; tries++) {
+		enum run_startup how = START_FAILED;
+
+		if (tries < TRIES)
+			how = run_start_launchers(j, lock);
+		else
+			run_say("the launchers cannot be started: they have ended as soon as they were there, %d times",
+				TRIES);
+		if (how == START_FAILED) {
+			errno = 0;
+			return -1;
+		}
+		sock = how == START_LATE ? run_connect_late(j) :
+					   run_sock_connect(j->path);
 	}
+	return sock;
 }
 
 /* The lock of the one that starts launchers; or -1, and it was said why. */
