@@ -32,6 +32,7 @@ WHERE = {
     "nursery": ("n2", "storm_nursery"),
     "slurmstepd": ("n2", "slurmstepd"),
     "srun": ("login", "srun"),
+    "sbcast_storm": ("login", "sbcast_storm"),
 }
 #: ms from srun's start to the fault: before, in and behind its launch
 LAUNCHES = {"launch": 20, "launch-late": 45, "launch-later": 80}
@@ -39,18 +40,20 @@ LAUNCHES = {"launch": 20, "launch-late": 45, "launch-later": 80}
 SERVICES = ("slurmctld", "slurmd")
 
 #: kills, stops and restarts at other moments are in test_faults, test_kills,
-#: test_epochs, test_contexts, test_failed_nodes and test_insider_daemons
+#: test_epochs, test_contexts, test_failed_nodes and test_insider_daemons; those of a
+#: job's launchers and their head in test_run_die
 CELLS = [
     ("slurmctld", STOP, "end"), ("strober", KILL, "transfer"),
     ("slurmd", STOP, "run"), ("slurmd", KILL, "transfer"), ("agent", STOP, "run"),
     ("keeper", KILL, "transfer"), ("nursery", KILL, "transfer"),
-    ("slurmstepd", KILL, "run"),
+    ("slurmstepd", KILL, "run"), ("sbcast_storm", STOP, "transfer"),
 ]
-#: Nobody restarts a process of one step.
-OF_A_STEP = ("slurmstepd", "srun")
+#: Nobody restarts a process of one step, or of one transfer. The latter can be told to end.
+OF_A_STEP = ("slurmstepd", "srun", "sbcast_storm")
 EVERY_CELL = [(d, f, m) for d in WHERE for f in (KILL, STOP, RESTART)
               for m in (*LAUNCHES, "transfer", "run", "end")
-              if not (f == RESTART and d in OF_A_STEP)]
+              if not (f == RESTART and d in OF_A_STEP[:2])
+              and not (d == "sbcast_storm" and m == "run")]
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +94,23 @@ def launch(c, moment):
     return s
 
 
-def begin(c, moment):
+def sbcast(c, moment):
+    if moment == "transfer":
+        c.lab.shape("50mbit")
+    s = c.start("sbcast_storm {big} /tmp/app", env={"SLURM_JOB_ID": str(c.job)})
+    if moment in LAUNCHES:
+        time.sleep(LAUNCHES[moment] / 1000)     # the moment itself
+    elif moment == "transfer":
+        until(lambda: all(temporaries(c, n) for n in c.names), "the broadcast to begin")
+    else:
+        until(lambda: any("app" in c.listing(n) for n in c.names), "a node to have it",
+              interval=0.001)
+    return s
+
+
+def begin(c, daemon, moment):
+    if daemon == "sbcast_storm":
+        return sbcast(c, moment)
     if moment in LAUNCHES:
         return launch(c, moment)
     if moment == "transfer":
@@ -112,8 +131,8 @@ def strike(c, s, daemon, fault):
         # its length is the fault itself, and nothing is waited for
         time.sleep(STANDS)
         signals(c, daemon, signal.SIGCONT)
-        # nsenter, srun's parent, has stopped itself with it
-        if daemon == "srun":
+        # nsenter, its parent, has stopped itself with it
+        if WHERE[daemon][0] == "login":
             os.kill(s.process.pid, signal.SIGCONT)
     else:
         signals(c, daemon, signal.SIGKILL if fault == KILL else signal.SIGTERM)
@@ -161,6 +180,15 @@ def judge(daemon, moment, done):
         assert daemon != "strober" and done.code and "n2" in done.err, str(done)
 
 
+def judge_sbcast(c, done):
+    """Each node has all of the file or nothing of it."""
+    until(lambda: not any(temporaries(c, n) for n in c.names), "no temporary files")
+    have, want = [c.file(n, "/tmp/app") for n in c.names], (c.bin / "big").read_bytes()
+    assert all(file in (None, want) for file in have), str(done)
+    assert done.code or all(have), str(done)
+    assert done.code <= 0 or done.code > 128 or "error: " in done.err, str(done)
+
+
 def nothing_left(c):
     until(lambda: not any(temporaries(c, n) for n in c.names),
           "no temporary files")
@@ -174,7 +202,11 @@ def nothing_left(c):
 
 
 def again(c):
-    """A broadcast and a launch, by STORM, with a context."""
+    """Broadcasts and a launch, by STORM, with a context."""
+    c.remove("/tmp/app")
+    done = c.run("sbcast_storm {do} /tmp/app", env={"SLURM_JOB_ID": str(c.job)})
+    assert done.code == 0 and all(c.file(n, "/tmp/app") for n in c.names), str(done)
+    c.by_storm(done, launched=False)
     c.remove("/tmp/app")
     done = c.srun("--bcast=/tmp/app -N4 -n4 {do} say again")
     assert done.code == 0 and done.out == "again\n" * 4, str(done)
@@ -188,13 +220,16 @@ def test_cell(lab, daemon, fault, moment):
     # a back-off lasts, which deaths of cells before have made longer
     until(lambda: daemon in OF_A_STEP or lab.lab.pids(*WHERE[daemon]),
           f"{daemon} to run")
-    s = begin(lab, moment)
+    s = begin(lab, daemon, moment)
     try:
         strike(lab, s, daemon, fault)
         if moment == "run":
             (s.dir / "go").touch()
         heal(lab, daemon, fault)
-        judge(daemon, moment, s.finish())
+        if daemon == "sbcast_storm":
+            judge_sbcast(lab, s.finish())
+        else:
+            judge(daemon, moment, s.finish())
     finally:
         lab.clean()
     nothing_left(lab)
