@@ -668,7 +668,9 @@ storm_member_compare_and_write(storm_member_t *m, const struct storm_idset *P,
 /*
  * Report ids (nodes or tasks) to the owner by kind and code, see struct
  * storm_report.  The tree combines reports, and the node repeats them until the
- * owner acknowledges.  STORM_EINVAL: no such kind; STORM_ECLOSED; STORM_ENOMEM.
+ * owner acknowledges.  A node keeps 4096 pairs of kind and code, and 256 more of
+ * STORM_REPORT_VALUE; those above it leave out what they have no room for.
+ * STORM_EINVAL: no such kind; STORM_ETOOBIG: no room; STORM_ECLOSED; STORM_ENOMEM.
  * Any thread.
  */
 int storm_member_report(storm_member_t *m, uint8_t kind, uint32_t code,

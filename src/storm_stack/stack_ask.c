@@ -18,6 +18,7 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
 #include "stack_ask.h"
+#include "stack_gather.h"
 #include "stack_line.h"
 #include "stack_settings.h"
 #include "stack_strobe.h"
@@ -37,8 +38,12 @@ struct stack_asking {
 	size_t len;
 	bool full; /* no memory */
 	struct storm_node
-		*ready; /* that listen, in the order in which they came */
+		*ready;	 /* that listen, in the order in which they came */
+	uint32_t *nth;	 /* of these */
+	uint32_t *place; /* of a node in ready, plus 1; 0: it does not listen */
 	uint32_t listens, deaf; /* numbers of these, and of those that do not */
+	struct stack_gather gather;
+	struct stack_set texts; /* that were asked */
 	bool struck;		/* the strobe was sent, or cannot be */
 	uint64_t last;		/* ns; when the last one came */
 };
@@ -144,23 +149,26 @@ static void ask_strike(struct stack_asking *a)
 		snprintf(a->out->apart, sizeof(a->out->apart),
 			 "%u node%s cannot listen, as the port is taken",
 			 a->deaf, a->deaf == 1 ? "" : "s");
-	if (a->listens)
-		stack_strobe(a->ready, a->listens, a->job->id, a->out->apart,
-			     sizeof(a->out->apart));
+	if (a->listens &&
+	    stack_strobe(a->ready, a->listens, a->job->id, &a->gather,
+			 a->out->apart, sizeof(a->out->apart)))
+		stack_desk_widen(&a->desk);
 }
 
-static void ask_ready(struct stack_asking *a, const struct stack_said *said)
+static void ask_ready(struct stack_asking *a, uint32_t nth,
+		      const struct stack_said *said)
 {
 	struct storm_node *n = &a->ready[a->listens];
 
-	if (a->struck || a->listens + a->deaf >= a->job->nodes)
+	if (a->struck || a->place[nth] || a->listens + a->deaf >= a->job->nodes)
 		return;
 	a->last = storm_now();
 	if (!said->at.port)
 		a->deaf++;
 	else if ((n->name = strdup(said->node.name))) {
 		n->addr = said->at;
-		a->listens++;
+		a->nth[a->listens++] = nth;
+		a->place[nth] = a->listens;
 	}
 }
 
@@ -173,6 +181,19 @@ static bool ask_is_due(const struct stack_asking *a)
 	       (come == a->job->nodes || storm_now() > a->last + LATE);
 }
 
+/* A node prints all by itself, and is through. */
+static void ask_node(struct stack_asking *a, uint32_t nth,
+		     const struct stack_node *n)
+{
+	if (storm_idset_has(&a->out->nodes, nth) ||
+	    storm_idset_add(&a->out->nodes, nth, nth))
+		return;
+	a->out->processes += n->tasks;
+	a->out->stood_us = storm_max(a->out->stood_us, n->stood_us);
+	if (a->place[nth])
+		stack_gather_by_lines(&a->gather, a->place[nth] - 1);
+}
+
 static void ask_line(struct stack_asking *a, uint32_t nth, const char *line)
 {
 	static struct stack_said said; /* large */
@@ -183,19 +204,18 @@ static void ask_line(struct stack_asking *a, uint32_t nth, const char *line)
 			   STORM_OK;
 		storm_idset_clear(&said.rec.ranks);
 		return;
+	case LINE_TEXT:
+		a->full |= stack_gather_text(&a->gather, &said, strlen(line),
+					     &a->texts) != STORM_OK;
+		return;
 	case LINE_OVER:
 		a->out->stacks.over += said.over;
 		return;
 	case LINE_READY:
-		ask_ready(a, &said);
+		ask_ready(a, nth, &said);
 		return;
 	case LINE_NODE:
-		if (storm_idset_has(&a->out->nodes, nth) ||
-		    storm_idset_add(&a->out->nodes, nth, nth))
-			return;
-		a->out->processes += said.node.tasks;
-		a->out->stood_us =
-			storm_max(a->out->stood_us, said.node.stood_us);
+		ask_node(a, nth, &said.node);
 		return;
 	default:
 		return;
@@ -243,12 +263,16 @@ static bool ask_read(struct stack_asking *a, int fd)
 static void ask_listen(struct stack_asking *a, int fd, uint64_t until)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
-	uint64_t now;
+	uint64_t now, next;
 
 	while ((now = storm_now()) < until) {
-		int n = poll(&p, 1,
-			     a->struck ? (int) ((until - now) / STORM_MS) + 1 :
-					 LOOK);
+		int n;
+
+		next = a->struck ? stack_gather_step(&a->gather) :
+				   now + LOOK * STORM_MS;
+		next = storm_min(next, until);
+		n = poll(&p, 1,
+			 next > now ? (int) ((next - now) / STORM_MS) + 1 : 0);
 
 		if (n > 0 && !ask_read(a, fd))
 			return;
@@ -257,6 +281,34 @@ static void ask_listen(struct stack_asking *a, int fd, uint64_t until)
 		if (ask_is_due(a))
 			ask_strike(a);
 	}
+}
+
+/* What came up the tree, if it came whole.  Otherwise the nodes have printed all. */
+static void ask_take(struct stack_asking *a)
+{
+	struct stack_gather *g = &a->gather;
+	const struct storm_idset *done = &g->heard.sums[SUM_DONE][0];
+	struct stack_set lines;
+	uint64_t threads;
+
+	stack_gather_end(g);
+	if (g->stage != GATHER_DONE)
+		return;
+	for (uint32_t k = 0; k < a->listens; k++)
+		if (storm_idset_has(done, k))
+			a->full |= storm_idset_add(&a->out->nodes, a->nth[k],
+						   a->nth[k]) != STORM_OK;
+	a->out->merged = storm_idset_size(done);
+	a->out->processes += stack_heard_sum(&g->heard, SUM_PROCESSES);
+	a->out->stood_us = storm_max(a->out->stood_us, g->stood_us);
+	/* first what was asked for: lines may be too many */
+	a->full |= stack_set_join(&a->texts, &a->out->stacks) != STORM_OK;
+	lines = a->out->stacks;
+	a->out->stacks = a->texts;
+	a->texts = lines;
+	threads = stack_heard_sum(&g->heard, SUM_THREADS);
+	if (threads > g->heard.kept)
+		a->out->stacks.over += threads - g->heard.kept;
 }
 
 /* One of LauncherPorts, another one each time. */
@@ -268,6 +320,20 @@ static unsigned int ask_port(uint32_t job)
 	stack_settings(&set, &first, &last);
 	return first + (job * PORT_STRIDE + (unsigned int) getpid()) %
 			       (last - first + 1u);
+}
+
+static void ask_clear(struct stack_asking *a)
+{
+	for (uint32_t k = 0; a->pieces && k < a->job->nodes; k++)
+		stack_pieces_clear(&a->desk, &a->pieces[k]);
+	free(a->pieces);
+	for (uint32_t k = 0; k < a->listens; k++)
+		free((char *) a->ready[k].name);
+	free(a->ready);
+	free(a->nth);
+	free(a->place);
+	stack_gather_clear(&a->gather);
+	stack_set_clear(&a->texts);
 }
 
 bool stack_ask(const struct stack_job *j, uint64_t until,
@@ -283,22 +349,21 @@ bool stack_ask(const struct stack_job *j, uint64_t until,
 	stack_desk_init(&a.desk, j->nodes);
 	a.pieces = calloc(j->nodes, sizeof(*a.pieces));
 	a.ready = calloc(j->nodes, sizeof(*a.ready));
-	srun = a.pieces && a.ready ? ask_start(&a, &fd) : -1;
+	a.nth = calloc(j->nodes, sizeof(*a.nth));
+	a.place = calloc(j->nodes, sizeof(*a.place));
+	stack_gather_init(&a.gather);
+	srun = a.pieces && a.ready && a.nth && a.place ? ask_start(&a, &fd) :
+							 -1;
 	if (srun < 0) {
 		fprintf(stderr, "storm: srun: %s\n", strerror(errno));
-		free(a.pieces);
-		free(a.ready);
+		ask_clear(&a);
 		return false;
 	}
 	ask_listen(&a, fd, until);
+	ask_take(&a);
 	close(fd);
 	ask_end(srun, until);
-	for (uint32_t k = 0; k < j->nodes; k++)
-		stack_pieces_clear(&a.desk, &a.pieces[k]);
-	free(a.pieces);
-	for (uint32_t k = 0; k < a.listens; k++)
-		free((char *) a.ready[k].name);
-	free(a.ready);
+	ask_clear(&a);
 	/* each is of a thread at least */
 	out->stacks.over += a.desk.lost;
 	if (a.full)

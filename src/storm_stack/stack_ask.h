@@ -14,6 +14,7 @@ struct stack_answer {
 	struct stack_set stacks;
 	struct storm_idset nodes; /* that are done: places in the job's list */
 	uint64_t processes;
+	uint64_t merged;   /* nodes whose stacks came up the tree */
 	uint64_t stood_us; /* the longest of them */
 	uint64_t bytes;	   /* that came by srun's pipe */
 	char apart[160];   /* why they did not stand together; "": they did */

@@ -120,7 +120,7 @@ static bool stack_number(const char **text, uint64_t most, uint64_t *out)
 	for (; **text >= '0' && **text <= '9'; (*text)++) {
 		uint64_t digit = (uint64_t) (**text - '0');
 
-		if (n > (most - digit) / 10)
+		if (digit > most || n > (most - digit) / 10)
 			return false;
 		n = 10 * n + digit;
 	}
@@ -162,16 +162,19 @@ static bool stack_ranges(const char **line, struct storm_idset *out)
 	return true;
 }
 
+static bool stack_kind(const char *word, struct stack_rec *r)
+{
+	r->kind = (enum stack_kind) * word;
+	return *word == STACK_MAIN || *word == STACK_THREAD ||
+	       *word == STACK_FAULT;
+}
+
 static bool stack_read_rec(const char *line, struct stack_rec *r)
 {
 	char kind[2];
 
-	if (!stack_field(&line, kind, sizeof(kind)) ||
-	    (*kind != STACK_MAIN && *kind != STACK_THREAD &&
-	     *kind != STACK_FAULT))
-		return false;
-	r->kind = (enum stack_kind) * kind;
-	if (!stack_field(&line, r->label, sizeof(r->label)) ||
+	if (!stack_field(&line, kind, sizeof(kind)) || !stack_kind(kind, r) ||
+	    !stack_field(&line, r->label, sizeof(r->label)) ||
 	    !stack_field(&line, r->program, sizeof(r->program)) ||
 	    !stack_number_field(&line, UINT32_MAX, &r->count) || !line)
 		return false;
@@ -180,6 +183,23 @@ static bool stack_read_rec(const char *line, struct stack_rec *r)
 		return true;
 	storm_idset_clear(&r->ranks);
 	return false;
+}
+
+static bool stack_read_text(const char *line, struct stack_said *out)
+{
+	struct stack_rec *r = &out->rec;
+	uint64_t report;
+	char kind[2];
+
+	if (!stack_number_field(&line, STACK_REPORTS - 1, &report) ||
+	    !stack_field(&line, kind, sizeof(kind)) || !stack_kind(kind, r))
+		return false;
+	out->report = (uint8_t) report;
+	return stack_field(&line, r->label, sizeof(r->label)) &&
+	       stack_field(&line, r->program, sizeof(r->program)) &&
+	       stack_number_field(&line, UINT32_MAX, &r->count) && line &&
+	       stack_field(&line, r->text, sizeof(r->text)) && !line &&
+	       *r->text;
 }
 
 static bool stack_read_node(const char *line, struct stack_node *n)
@@ -216,6 +236,8 @@ enum stack_line stack_line_read(const char *line, struct stack_said *out)
 		return LINE_NONE;
 	if (*what == 'S' && stack_read_rec(line, &out->rec))
 		return LINE_STACK;
+	if (*what == 'T' && stack_read_text(line, out))
+		return LINE_TEXT;
 	if (*what == 'O' && stack_number_field(&line, UINT32_MAX, &out->over) &&
 	    !line)
 		return LINE_OVER;
@@ -281,6 +303,11 @@ void stack_desk_init(struct stack_desk *d, uint32_t nodes)
 {
 	*d = (struct stack_desk) { .room = STACK_ALL,
 				   .share = stack_share(nodes) + BESIDE };
+}
+
+void stack_desk_widen(struct stack_desk *d)
+{
+	d->share = STACK_ALL + BESIDE;
 }
 
 /* False: there is no room for it. */

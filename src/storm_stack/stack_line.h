@@ -3,6 +3,8 @@
  * storm_unwind of its node, and from there by srun's pipe to storm stack.
  *
  *	S KIND LABEL PROGRAM COUNT RANKS TEXT	a stack, or why there is none
+ *	T REPORT KIND LABEL PROGRAM EACH TEXT	the text of a code (stack_code.h), which each of
+ *						its ids has so many times
  *	O COUNT					threads of a node whose stacks it does not send
  *	N NAME TASKS STOOD			a node is done: for how many us its tasks stood
  *	R NAME IP PORT			a node listens there for the strobe; PORT 0: it does not
@@ -20,9 +22,14 @@
 #include "stack_set.h"
 
 #define STACK_LINE 16384 /* bytes of a line, with its end */
+/* Bytes of the longest line for a text, in pieces. */
+#define STACK_TEXT_LINE (STACK_TEXT + 512)
 /* Bytes of a line of srun's, which Slurm cuts at 1,024. */
 #define STACK_PIECE 960
 #define STACK_PIECE_MARK "storm_stack"
+
+/* Kinds of reports whose codes are stacks (stack_code.h). */
+#define STACK_REPORTS 4
 
 struct stack_node {
 	char name[STACK_WORD + 1];
@@ -47,6 +54,7 @@ void stack_over_put(char (*out)[STACK_LINE], uint64_t count);
 
 enum stack_line {
 	LINE_STACK,
+	LINE_TEXT,
 	LINE_OVER,
 	LINE_NODE,
 	LINE_READY,
@@ -55,7 +63,9 @@ enum stack_line {
 };
 
 struct stack_said {
-	struct stack_rec rec;	/* LINE_STACK; the caller clears its ranks */
+	struct stack_rec rec;	/* LINE_STACK; the caller clears its ranks.
+				   LINE_TEXT: no ranks, and count is EACH */
+	uint8_t report;		/* LINE_TEXT: the kind of its report */
 	struct stack_node node; /* LINE_NODE; LINE_READY: its name alone */
 	struct storm_addr
 		at;    /* LINE_READY; its port is 0 if it does not listen */
@@ -78,6 +88,8 @@ struct stack_desk {
 };
 /* All zeroes but what is given. */
 void stack_desk_init(struct stack_desk *d, uint32_t nodes);
+/* From now on one node may send all that the others do not. */
+void stack_desk_widen(struct stack_desk *d);
 
 /* One node's pieces, until a line is whole. */
 struct stack_pieces {

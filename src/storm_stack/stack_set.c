@@ -95,7 +95,8 @@ static struct stack_one *stack_set_make(struct stack_set *s, uint64_t hash,
 	return one;
 }
 
-int stack_set_add(struct stack_set *s, const struct stack_rec *rec)
+int stack_set_keep(struct stack_set *s, const struct stack_rec *rec,
+		   const struct stack_one **kept)
 {
 	uint64_t hash =
 		stack_hash(rec->kind, rec->label, rec->program, rec->text);
@@ -103,6 +104,7 @@ int stack_set_add(struct stack_set *s, const struct stack_rec *rec)
 					    NULL;
 	size_t before;
 
+	*kept = NULL;
 	while (one && !stack_is(one, hash, rec))
 		one = one->next;
 	if (s->bytes >= STACK_ALL) {
@@ -117,10 +119,47 @@ int stack_set_add(struct stack_set *s, const struct stack_rec *rec)
 		return STORM_ENOMEM;
 	before = one->ranks.room;
 	one->count += rec->count;
+	*kept = one;
 	if (storm_idset_union(&one->ranks, &rec->ranks))
 		return STORM_ENOMEM;
 	s->bytes += (one->ranks.room - before) * RANGE_BYTES;
 	return STORM_OK;
+}
+
+int stack_set_add(struct stack_set *s, const struct stack_rec *rec)
+{
+	const struct stack_one *kept;
+
+	return stack_set_keep(s, rec, &kept);
+}
+
+int stack_set_join(struct stack_set *to, const struct stack_set *from)
+{
+	static struct stack_rec rec; /* large */
+	int err = STORM_OK;
+
+	for (uint32_t i = 0; i < from->count && !err; i++) {
+		const struct stack_one *one = from->all[i];
+
+		rec.kind = one->kind;
+		strcpy(rec.label, one->label);
+		strcpy(rec.program, one->program);
+		strcpy(rec.text, one->text);
+		rec.count = one->count;
+		rec.ranks = one->ranks;
+		err = stack_set_add(to, &rec);
+	}
+	to->over += from->over;
+	return err;
+}
+
+uint64_t stack_set_threads(const struct stack_set *s)
+{
+	uint64_t n = s->over;
+
+	for (uint32_t i = 0; i < s->count; i++)
+		n += s->all[i]->count;
+	return n;
 }
 
 static int stack_order(const void *va, const void *vb)

@@ -63,6 +63,13 @@ uint64_t stack_hash(enum stack_kind kind, const char *label,
  * counted.  STORM_OK, or STORM_ENOMEM with the set as it was, or without some of the
  * ranks. */
 int stack_set_add(struct stack_set *s, const struct stack_rec *rec);
+/* As stack_set_add().  *kept: where it is, until stack_set_clear(); NULL: it is counted alone. */
+int stack_set_keep(struct stack_set *s, const struct stack_rec *rec,
+		   const struct stack_one **kept);
+/* Merge all of another set into this one.  Errors as there. */
+int stack_set_join(struct stack_set *to, const struct stack_set *from);
+/* Threads of all stacks, with those that are counted alone. */
+uint64_t stack_set_threads(const struct stack_set *s);
 /* Ascending by label, kind and program, and with most threads first. */
 void stack_set_sort(struct stack_set *s);
 /* Free all of it; the set is empty then. */

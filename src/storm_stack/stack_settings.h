@@ -18,6 +18,10 @@ enum stack_order_byte { STACK_STOP = 'S', STACK_WALK = 'W' };
 /* What a node's variable says: it has come so far. */
 #define STACK_VARIABLE STORM_VAR_USER
 enum stack_stage { STAGE_STANDS = 1, STAGE_WALKS = 2 };
+/* Another one: for how long its tasks stood, in ms. */
+#define STACK_STOOD (STORM_VAR_USER + 1)
+/* The remote event with which the asker asks for texts (stack_code.h). */
+#define STACK_TELL 1
 
 #define STACK_EVERY (50 * STORM_MS) /* between two strobes */
 /* A node whose asker has not been heard for so long lets its tasks go on. */

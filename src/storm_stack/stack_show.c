@@ -154,11 +154,12 @@ void stack_show_json(FILE *f, const struct stack_job *j,
 		     const struct stack_answer *a)
 {
 	fprintf(f,
-		"{\"job\": %u, \"nodes\": %u, \"answered\": %llu, \"processes\": %llu, \"bytes\": %llu, \"stood_us\": %llu, \"not_kept\": %llu, \"stacks\": [",
+		"{\"job\": %u, \"nodes\": %u, \"answered\": %llu, \"processes\": %llu, \"merged\": %llu, \"bytes\": %llu, \"stood_us\": %llu, \"not_kept\": %llu, \"stacks\": [",
 		j->id, j->nodes,
 		(unsigned long long) storm_idset_size(&a->nodes),
 		(unsigned long long) a->processes,
-		(unsigned long long) a->bytes, (unsigned long long) a->stood_us,
+		(unsigned long long) a->merged, (unsigned long long) a->bytes,
+		(unsigned long long) a->stood_us,
 		(unsigned long long) a->stacks.over);
 	for (uint32_t i = 0; i < a->stacks.count; i++) {
 		fputs(i ? ", " : "", f);

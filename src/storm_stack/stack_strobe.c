@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/libstorm/base/clock.h"
+#include "stack_gather.h"
 #include "stack_settings.h"
 #include "stack_strobe.h"
 
@@ -53,12 +54,14 @@ static void strobe_why(const struct storm_node *nodes, const char *what,
 }
 
 bool stack_strobe(const struct storm_node *nodes, uint32_t count, uint32_t job,
-		  char *why, size_t size)
+		  struct stack_gather *g, char *why, size_t size)
 {
 	struct storm_domain_conf conf = { .nodes = nodes,
 					  .count = count,
 					  .agent_uid = geteuid(),
-					  .job_id = job };
+					  .job_id = job,
+					  .on_report = stack_gather_on_report,
+					  .arg = g };
 	struct storm_outcome out = { 0 };
 	const char *what = "no session";
 	uint16_t first, last;
@@ -82,9 +85,12 @@ bool stack_strobe(const struct storm_node *nodes, uint32_t count, uint32_t job,
 		what = "they did not hear that all stand";
 		well = strobe_until(d, STACK_WALK, STAGE_WALKS, &out);
 	}
-	if (!well)
+	if (well) {
+		stack_gather_begin(g, d, count);
+	} else {
 		strobe_why(nodes, what, &out, why, size);
+		storm_domain_destroy(d);
+	}
 	storm_outcome_clear(&out);
-	storm_domain_destroy(d);
 	return well;
 }

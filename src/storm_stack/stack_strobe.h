@@ -12,10 +12,13 @@
 
 #include "src/libstorm/storm.h"
 
+struct stack_gather;
+
 /* Order these nodes to stop their tasks, wait for the proof that all stand, and order them to
- * walk.  Blocks for 6 s at most.  False: they did not stand together, and why says the
- * reason; they go on by themselves, or look each for itself. */
+ * walk.  Blocks for 6 s at most.  True: the domain is the gather's, and they begin to report.
+ * False: they did not stand together, and why says the reason; they go on by themselves, or
+ * look each for itself. */
 bool stack_strobe(const struct storm_node *nodes, uint32_t count, uint32_t job,
-		  char *why, size_t size);
+		  struct stack_gather *g, char *why, size_t size);
 
 #endif

@@ -17,64 +17,15 @@
 #include <unistd.h>
 
 #include "src/libstorm/base/clock.h"
-#include "src/libstorm/base/minmax.h"
 #include "src/storm_common/caps.h"
-#include "src/storm_stack/stack_line.h"
 #include "unwind_collect.h"
 #include "unwind_member.h"
+#include "unwind_tell.h"
 
 /* s of holding.  Whatever happens, it ends then, and the kernel lets the tasks go on. */
 #define ALARM 4
 #define STROBE_LIMIT (8 * STORM_SEC)  /* until the strobe comes */
 #define STAND_LIMIT (1500 * STORM_MS) /* until all stand */
-
-/* Returns the bytes that it has printed. */
-static size_t unwind_print(uint32_t nth, const char *line)
-{
-	char piece[STACK_PIECE + 1];
-	size_t from = 0, all = 0, n;
-
-	while ((n = stack_piece_put(&piece, nth, line, &from))) {
-		fputs(piece, stdout);
-		all += n;
-	}
-	return all;
-}
-
-/* Bytes that this node may send of all that may come to the asker. */
-static size_t unwind_share(void)
-{
-	const char *nodes = getenv("SLURM_STEP_NUM_NODES");
-
-	return stack_share(nodes ? (uint32_t) strtoul(nodes, NULL, 10) : 1);
-}
-
-/* Those that most threads have come first, and those that do not fit are counted. */
-static void unwind_print_all(uint32_t nth, struct stack_set *s,
-			     const struct stack_node *node)
-{
-	size_t room = unwind_share();
-	char line[STACK_LINE];
-
-	stack_set_sort(s);
-	for (uint32_t i = 0; i < s->count; i++) {
-		uint32_t from = 0;
-
-		if (strlen(s->all[i]->text) >= room) {
-			s->over += s->all[i]->count;
-			continue;
-		}
-		while (stack_line_put(&line, s->all[i], &from))
-			room -= storm_min(room, unwind_print(nth, line));
-	}
-	if (s->over) {
-		stack_over_put(&line, s->over);
-		unwind_print(nth, line);
-	}
-	stack_node_put(&line, node);
-	unwind_print(nth, line);
-	fflush(stdout);
-}
 
 /* What a variable of Slurm's has, as it may stand in a line. */
 static void unwind_name(struct stack_node *node)
@@ -120,6 +71,7 @@ static int unwind_look(struct unwind_job *job, uint32_t nth,
 		       struct stack_node *node)
 {
 	struct stack_set stacks = { 0 };
+	struct stack_tallies tallies = { 0 };
 	uint64_t begun = 0;
 	bool well, alone;
 
@@ -127,14 +79,16 @@ static int unwind_look(struct unwind_job *job, uint32_t nth,
 		return 1;
 	if (alone && !unwind_stop(job, &begun))
 		return 1;
-	well = unwind_collect(job, &stacks);
+	well = unwind_collect(job, &stacks, &tallies);
 	unwind_release(job);
 	node->stood_us = (storm_now() - begun) / STORM_US;
 	node->tasks = job->count;
 	alarm(0);
 	stacks.over += job->over;
-	unwind_print_all(nth, &stacks, node);
+	if (alone || !unwind_tell(nth, &stacks, &tallies, node))
+		unwind_print_all(nth, &stacks, node);
 	unwind_forget(job);
+	stack_tallies_clear(&tallies);
 	stack_set_clear(&stacks);
 	return well ? 0 : 1;
 }

@@ -20,7 +20,6 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
 #include "src/storm_common/proc_state.h"
-#include "src/storm_stack/stack_line.h"
 #include "unwind_collect.h"
 
 #define ALL_LIMIT (1500 * STORM_MS)
@@ -30,6 +29,7 @@
 struct collect {
 	const struct unwind_job *job;
 	struct stack_set *to;
+	struct stack_tallies *tallies;
 	uint32_t next;	 /* process, whose P has not come yet */
 	uint64_t since;	 /* the last P came */
 	uint64_t cpu;	 /* that the child had used then, ns */
@@ -96,7 +96,13 @@ static pid_t collect_start(struct collect *c, int *out)
 
 static void collect_add(struct collect *c, const struct stack_rec *rec)
 {
-	c->full |= stack_set_add(c->to, rec) != STORM_OK;
+	const struct stack_one *kept;
+
+	c->full |= stack_set_keep(c->to, rec, &kept) != STORM_OK;
+	/* a child that says what none says is not believed here */
+	if (kept && rec->count == 1 && storm_idset_size(&rec->ranks) == 1)
+		c->full |= stack_tally_add(c->tallies, kept,
+					   rec->ranks.r[0].first) != STORM_OK;
 }
 
 /* The nth process has no stack, or no whole one. */
@@ -112,6 +118,7 @@ static void collect_fault(struct collect *c, uint32_t nth, const char *why)
 	stack_clean(rec.text, sizeof(rec.text), why);
 	rec.count = 1;
 	rec.ranks = (struct storm_idset) { &only, 1, 1 };
+	stack_tally_next(c->tallies);
 	collect_add(c, &rec);
 }
 
@@ -147,6 +154,7 @@ static bool collect_line(struct collect *c, const char *line)
 		if (said.next != c->next || said.next >= c->job->count)
 			return false;
 		c->next++;
+		stack_tally_next(c->tallies);
 		c->since = storm_now();
 		c->cpu = collect_cpu(c);
 		return true;
@@ -220,13 +228,14 @@ static const char *collect_listen(struct collect *c, int fd, pid_t child,
 	return why;
 }
 
-bool unwind_collect(const struct unwind_job *j, struct stack_set *to)
+bool unwind_collect(const struct unwind_job *j, struct stack_set *to,
+		    struct stack_tallies *tallies)
 {
 	static struct collect c; /* large */
 	uint64_t until = storm_now() + ALL_LIMIT;
 	const char *why = "";
 
-	c = (struct collect) { .job = j, .to = to };
+	c = (struct collect) { .job = j, .to = to, .tallies = tallies };
 	while (why && c.next < j->count && storm_now() < until) {
 		pid_t child;
 		int fd;

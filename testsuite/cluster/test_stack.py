@@ -64,6 +64,11 @@ def test_one_hangs(lab):
                              f"rank 5: {starts(lines[2])}{ODD}{ends(lines[2])}"]
     assert one.running()
     assert not any("t" in state for state in states(lab))
+    # equal stacks have met in the tree: two texts, and where each node listens
+    told = json.loads(stack(lab, "--json", job)[0][0])
+    assert told["merged"] == 4 and told["not_kept"] == 0
+    assert told["bytes"] < 4 * 50 + 2 * 130, told
+    assert [s["ranks"] for s in told["stacks"]] == ["0-4,6-7", "5"]
 
 
 def starts(line):
@@ -76,11 +81,11 @@ def ends(line):
     return re.search(r" < main(.*)", line)[1]
 
 
-def states(lab):
+def states(lab, program="stand"):
     """The kernel's letters for the tasks' states."""
     found = []
     for node in lab.names:
-        for pid in lab.lab.pids(node, "stand"):
+        for pid in lab.lab.pids(node, program):
             found.append(pathlib.Path(f"/proc/{pid}/stat").read_text()
                          .rsplit(")", 1)[1].split()[0])
     return found
@@ -196,6 +201,33 @@ def test_asker_stands(lab):
     assert one.running()
 
 
+def test_unwinder_dies(lab):
+    """The one of a node is killed while it walks, when the other nodes have reported: they print
+    all by themselves, that node is named, and all tasks go on."""
+    build(lab)
+    slow_to_read(lab.bin / "stand", lab.bin / "slow")
+    # the first one's thread stops late, so the others stand long enough to be seen
+    job, one = stands(lab, words=["sh", "-c", "[ $SLURMD_NODENAME = n2 ] && exec {bin}/slow; "
+                                  "exec {bin}/stand --vfork"])
+    asker = lab.start(["storm", "stack", "--json", job])
+    until(lambda: "t" in states(lab, "slow") and "t" in states(lab),
+          lambda: f"the stop: {states(lab)}")
+    until(lambda: "t" not in states(lab), lambda: f"the others to go on: {states(lab)}")
+    assert "t" in states(lab, "slow")
+    # its child that walks ends with it
+    for pid in lab.lab.pids("n2", "storm_unwind"):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    done = asker.finish()
+    assert done.code == PART and "1 of 4 nodes have not answered: n2" in done.err, str(done)
+    assert "at one moment" not in done.err, str(done)
+    told = json.loads(done.out)
+    assert told["merged"] == 0 and told["answered"] == 3
+    assert sum(s["tasks"] for s in told["stacks"] if "frames" in s) == \
+        8 - len(lab.lab.pids("n2", "slow"))
+    assert one.running() and "t" not in states(lab) + states(lab, "slow")
+
+
 FLOOD = """#!/usr/bin/env python3
 import os, sys
 nth = os.environ["SLURM_PROCID"]
@@ -227,7 +259,7 @@ def test_flood(fresh):
     done = asker.finish()
     told = json.loads(done.out)
     assert done.code == PART and "have not answered: n2" in done.err, done.err
-    assert told["bytes"] > FLOOD_LINES * 900
+    assert told["bytes"] > FLOOD_LINES * 900 and told["merged"] == 3
     kept = [s for s in told["stacks"] if s["program"] == "flood"]
     assert len(kept) + told["not_kept"] == FLOOD_LINES + 1, "all lines are counted"
     assert sum(len(s["frames"][0]) for s in kept) < 1 << 20
@@ -255,6 +287,44 @@ def test_json_and_dot(lab):
     lines, _ = stack(lab, "--dot", job)
     assert lines[0] == "digraph stacks {" and lines[-1] == "}"
     assert any(line.endswith('[label="1-3"];') for line in lines)
+
+
+THREADS = 120       # of each of 8 tasks
+
+
+def test_many_stacks(lab):
+    """Each thread has another stack: all texts are asked for, in several questions."""
+    names = range(8 * THREADS)
+    (lab.bin / "many.c").write_text(
+        "#include <pthread.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n"
+        "volatile int deeper = 1;\n"
+        "__attribute__((noinline)) void wait_here(void) { while (deeper) pause(); }\n"
+        + "".join(f"void f{k}(void) {{ wait_here(); deeper++; }}\n" for k in names)
+        + "void (*const all[])(void) = {" + ", ".join(f"f{k}" for k in names) + "};\n"
+        f"""void *run(void *f) {{ ((void (*)(void)) f)(); return f; }}
+        int main(void) {{
+            char name[32];
+            pthread_t t;
+            int rank = atoi(getenv("SLURM_PROCID"));
+            for (int k = 0; k < {THREADS}; k++)
+                pthread_create(&t, NULL, run, (void *) all[rank * {THREADS} + k]);
+            snprintf(name, sizeof(name), "up.%d", rank);
+            fclose(fopen(name, "w"));
+            wait_here();
+        }}""")
+    subprocess.run(["cc", "-O1", "-fno-optimize-sibling-calls", "-pthread", lab.bin / "many.c",
+                    "-o", lab.bin / "many"], check=True)
+    job, _ = stands(lab, words=["{bin}/many"])
+    told = json.loads(stack(lab, "--json", job)[0][0])
+    assert told["merged"] == 4 and told["not_kept"] == 0
+    threads = {s["ranks"]: [] for s in told["stacks"] if not s["first"]}
+    for one in told["stacks"]:
+        if not one["first"]:
+            assert one["threads"] == one["tasks"] == 1, one
+            threads[one["ranks"]] += re.findall(r"\bf\d+", " ".join(one["frames"]))
+    assert threads == {str(r): threads[str(r)] for r in range(8)}
+    for rank, names in threads.items():
+        assert sorted(names) == sorted(f"f{int(rank) * THREADS + k}" for k in range(THREADS))
 
 
 def test_threads(lab):

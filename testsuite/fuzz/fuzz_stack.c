@@ -1,17 +1,53 @@
 /*
  * fuzz_stack.c - what storm_unwind and the child that walks tell storm stack: lines, and lines in
- * pieces of two senders.
+ * pieces of two senders; and the question for texts.
  *
- *   u8 whether they are pieces; lines
+ *   u8 0: lines, 1: pieces, 2: a question; what follows
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "fuzz.h"
-#include "src/storm_stack/stack_line.h"
+#include "src/storm_stack/stack_code.h"
 
 #define SENDERS 2
 
 static struct stack_said said, again; /* large */
+
+/* A text is written as it was understood, and counts if it was asked for. */
+static void stack_text(void)
+{
+	static struct stack_heard heard; /* large */
+	struct stack_one one = { .kind = said.rec.kind,
+				 .label = said.rec.label,
+				 .program = said.rec.program,
+				 .text = said.rec.text };
+	struct stack_code c = { .kind = said.report,
+				.one = &one,
+				.each = (uint32_t) said.rec.count };
+	struct stack_set s = { 0 };
+	char text[STACK_LINE];
+
+	stack_text_put(&text, &c);
+	must(stack_line_read(text, &again) == LINE_TEXT);
+	must(again.report == said.report && again.rec.kind == said.rec.kind);
+	must(again.rec.count == said.rec.count);
+	must(!strcmp(again.rec.text, said.rec.text));
+	must(!stack_heard_text(&heard, &said, strlen(text), &s));
+	must(!s.count && !heard.kept);
+}
+
+static void stack_question(const uint8_t *data, size_t size)
+{
+	struct stack_want w[STACK_WANTS];
+	uint8_t out[STACK_WANTS_BYTES];
+	uint32_t count;
+	bool last;
+
+	if (!stack_wants_read(data, size, &last, w, &count))
+		return;
+	must(stack_wants_put(&out, last, w, count) == size);
+	must(!memcmp(out, data, size));
+}
 
 /* What was understood is written so that it is understood in the same way. */
 static void stack_read(struct stack_set *s, const char *line)
@@ -25,6 +61,8 @@ static void stack_read(struct stack_set *s, const char *line)
 		must(!strcmp(again.node.name, said.node.name));
 		must(again.node.stood_us == said.node.stood_us);
 	}
+	if (what == LINE_TEXT)
+		stack_text();
 	if (what != LINE_STACK)
 		return;
 	must(*said.rec.text && said.rec.ranks.count);
@@ -63,6 +101,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
+	if (*data & 2) {
+		stack_question(data + 1, size - 1);
+		return 0;
+	}
 	stack_desk_init(&desk, SENDERS);
 	text = strndup((const char *) data + 1, size - 1);
 	must(text);

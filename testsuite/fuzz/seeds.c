@@ -31,7 +31,7 @@
 #include "src/storm_launcher/px_wire.h"
 #include "src/storm_launcher/run_list.h"
 #include "src/storm_launcher/run_wire.h"
-#include "src/storm_stack/stack_line.h"
+#include "src/storm_stack/stack_code.h"
 #include "world.h"
 
 #define SEED_MAX (1 << 16)
@@ -1847,6 +1847,12 @@ static void stack(void)
 				 .text = "read < solve < main",
 				 .count = 3,
 				 .ranks = { ranks, 3, 3 } };
+	struct stack_code code = { .kind = REPORT_MAIN,
+				   .one = &one,
+				   .each = 2 };
+	struct stack_want wants[] = { { REPORT_MAIN, 7, 3 },
+				      { REPORT_NO_RANK, UINT32_MAX, 0 } };
+	uint8_t question[STACK_WANTS_BYTES];
 	char line[STACK_LINE], piece[STACK_PIECE + 1];
 	uint32_t from = 0;
 	size_t at = 0, len;
@@ -1856,12 +1862,19 @@ static void stack(void)
 	storm_put8(&o, 0);
 	storm_put(&o, line, strlen(line));
 	storm_put(&o, "\nP\t7\nN\tn1\t4\t1000\n", 18);
+	storm_put(&o, "O\t7\n", 4);
+	stack_text_put(&line, &code);
+	storm_put(&o, line, strlen(line));
 	end("stack", "lines");
 	begin();
 	storm_put8(&o, 1);
 	while ((len = stack_piece_put(&piece, 1, line, &at)))
 		storm_put(&o, piece, len);
 	end("stack", "pieces");
+	begin();
+	storm_put8(&o, 2);
+	storm_put(&o, question, stack_wants_put(&question, true, wants, 2));
+	end("stack", "question");
 }
 
 /* The first byte is the number of tasks. */

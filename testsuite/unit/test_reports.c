@@ -347,6 +347,12 @@ START_TEST(test_many_codes)
 	ck_assert_int_eq(storm_reports_add(&a, 3, 7, &two, &fresh), STORM_OK);
 	ck_assert_uint_eq(storm_idset_size(&fresh), 1);
 	ck_assert_uint_eq(a.count, n);
+	/* and so do values, and the end */
+	must(!storm_reports_add(&a, STORM_REPORT_TERMINATED, 0, &one, NULL));
+	for (n = 1; n < 300000; n++)
+		if (storm_reports_add(&a, STORM_REPORT_VALUE, n, &one, NULL))
+			break;
+	ck_assert_uint_eq(n, STORM_REPORT_CODES_MORE);
 	storm_reports_clear(&a);
 	storm_idset_clear(&one);
 	storm_idset_clear(&two);

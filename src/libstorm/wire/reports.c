@@ -18,13 +18,16 @@ static int reports_entry(struct storm_reports *r, uint8_t kind, uint32_t code,
 			 struct storm_report_entry **out)
 {
 	struct storm_report_entry *e;
+	uint32_t most = STORM_REPORT_CODES;
 
+	if (kind >= STORM_REPORT_VALUE)
+		most += STORM_REPORT_CODES_MORE;
 	for (uint32_t i = 0; i < r->count; i++)
 		if (r->e[i].kind == kind && r->e[i].code == code) {
 			*out = &r->e[i];
 			return STORM_OK;
 		}
-	if (r->count == STORM_REPORT_CODES)
+	if (r->count >= most)
 		return STORM_ETOOBIG;
 	if (r->count == r->room) {
 		uint32_t room = r->room ? r->room * 2 : 4;

@@ -26,6 +26,9 @@ struct storm_reports {
 /* Limit of distinct (kind, code): more than there are exit statuses, and few
  * enough for a linear search, even if a sender forges them. */
 #define STORM_REPORT_CODES 4096
+/* So many more for values and terminations (kinds from STORM_REPORT_VALUE on): a program that
+ * reports too many codes still learns how many ids these were of, and when it was all. */
+#define STORM_REPORT_CODES_MORE 256
 
 /* Add ids to (kind, code).  fresh: NULL, or an empty set that receives those
  * that are new there.  STORM_OK, ENOMEM, or ETOOBIG: no room for another
