@@ -112,7 +112,9 @@ static enum storm_compare gather_is_less(struct stack_gather *g, uint64_t ms)
 				       NULL, NULL);
 }
 
-/* The most of what all nodes say, or up to a 32nd more, by some eight questions. */
+/* The most of what all nodes say, or up to a 32nd more, by some eight questions.  The
+ * domain's thread hands out the reports that it has before it takes an answer, so all are here
+ * then. */
 static bool gather_stood(struct stack_gather *g)
 {
 	uint64_t least = 0, most = STOOD_FIRST;
