@@ -89,7 +89,7 @@ def named(text):
     """The nodes that errors name."""
     found = set()
     for line in text.splitlines():
-        if "error" in line or "failure" in line or "failed" in line.lower():
+        if re.search("error|failure|failed|cannot", line, re.I):
             for prefix, inside in re.findall(r"\bn(\d+)\b|\bn\[([\d,-]+)\]", line):
                 for part in (inside or prefix).split(","):
                     low, _, high = part.partition("-")

@@ -63,6 +63,7 @@ class Chaos:
         self.troubles = []
         self.now_broken = {}        # node: Trouble
         self.notes = []             # (kind, words)
+        self.drained = []           # nodes that slurmd has drained
         self.skipped = collections.Counter()
         self.workers = concurrent.futures.ThreadPoolExecutor(4)
         self.work = []
@@ -301,14 +302,22 @@ class Chaos:
     def log(self, host):
         return self.lab.log(host, "slurmctld" if host == "ctl" else "slurmd")
 
+    def resume(self):
+        """Nodes that slurmd has drained: doc/failures.md, Limits, has why."""
+        rows = self.c.root(["sinfo", "-h", "-N", "-p", "all", "-o", "%N %E"])
+        for node in re.findall(r"^(\S+) Kill task failed$", rows, re.M):
+            self.c.root(f"scontrol update nodename={node} state=resume")
+            self.drained.append(node)
+
     def check_daemons(self):
         """Those that are others than at the begin, without a fault that explains it."""
         def back():
             states = self.lab.node_states()
             return states and set(states.values()) == {"idle"}
 
-        limit = time.monotonic() + 60
+        limit = time.monotonic() + 90       # UnkillableStepTimeout is 60
         while not back() and time.monotonic() < limit:
+            self.resume()
             time.sleep(0.5)
         if not back():
             self.note("nodes", self.c.root(["sinfo", "-h", "-N", "-p", "all", "-o",
@@ -369,7 +378,8 @@ class Chaos:
             "jobs": len(self.plan.jobs), "units": len(units),
             "states": by(u.state for u in units), "kinds": by(u.kind for u in units),
             "faults": by(t.kind for t in self.troubles),
-            "not made": self.skipped, "untruths": by(f["kind"] for f in found if not f["stock"]),
+            "not made": self.skipped, "drained by slurmd": self.drained,
+            "untruths": by(f["kind"] for f in found if not f["stock"]),
             "untruths of stock, too": by(f["kind"] for f in found if f["stock"]),
             "others": by(kind for kind, _ in self.notes),
             "settled": round(time.time() - self.healed, 1),

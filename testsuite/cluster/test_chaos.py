@@ -98,6 +98,8 @@ def test_what_stock_does_as_well():
 def test_named():
     assert chaos_judge.named("srun: error: Node failure on n[2-3,7] of n12\n"
                              "storm: nothing of n5\n") == {"n2", "n3", "n7", "n12"}
+    assert chaos_judge.named("storm each: the launchers cannot be started: the launcher "
+                             "on node n4: node was lost\n") == {"n4"}
 
 
 # -- half an hour of it -----------------------------------------------------------

@@ -193,7 +193,10 @@ def kill_process(pid, started, sig=signal.SIGKILL):
     polls readable when the process ends, or None if it has ended already."""
     try:
         fd = os.pidfd_open(pid)
-    except ProcessLookupError:
+    except OSError as e:
+        # the last two: its number is that of another process's thread by now
+        if e.errno not in (errno.ESRCH, errno.ENOENT, errno.EINVAL):
+            raise
         return None
     if start_time(pid) != started:
         os.close(fd)
