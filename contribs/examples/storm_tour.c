@@ -128,6 +128,20 @@ static void *node_main(void *arg)
 	return NULL;
 }
 
+/* A gather asks what this node has, and equal answers become one. */
+static void answer(void *arg, storm_member_t *m, const void *query, size_t len,
+		   storm_gather_t *g)
+{
+	struct node *n = arg;
+	struct storm_member_info info;
+
+	storm_member_info(m, &info);
+	if (len != 8 || memcmp(query, "greeting", 8))
+		return;
+	storm_gather_value(g, "greeting", 8, n->greeting, strlen(n->greeting));
+	storm_gather_count(g, "numbers", 7, info.node);
+}
+
 static void node_start(struct node *n, int i)
 {
 	struct storm_node_conf conf = { 0 };
@@ -141,7 +155,9 @@ static void node_start(struct node *n, int i)
 	conf.set = n->set;
 	conf.set.port = (uint16_t) (PORT + i);
 	conf.owner_uid = getuid(); /* accept only this user's domains */
-	conf.root = n->root;	   /* accept files only below this directory */
+	conf.on_gather = answer;
+	conf.arg = n;
+	conf.root = n->root; /* accept files only below this directory */
 	n->storm = storm_node_create(&conf, &err);
 	need(n->storm != NULL, storm_strerror(err));
 	storm_node_segment(n->storm, GREETING_SEGMENT, n->greeting,
@@ -196,6 +212,29 @@ static void next_phase(storm_domain_t *d)
 		usleep(1000);
 	need(c == STORM_TRUE, "COMPARE-AND-WRITE");
 	puts("owner: all nodes have been greeted, and are in phase 2");
+}
+
+/* What do the nodes have?  However many they are, the answer is as long as there
+ * are different values. */
+static void ask(storm_domain_t *d)
+{
+	storm_event_t *e = storm_gather(d, NULL, "greeting", 8, soon());
+	struct storm_gathered t;
+
+	need(e && storm_test_event(e, true, 0, NULL), "gather");
+	need(!storm_event_gathered(e, &t), "the gathered table");
+	for (uint32_t i = 0; i < t.count; i++)
+		if (t.entry[i].kind == STORM_GATHER_VALUE)
+			printf("owner: %u nodes have \"%.*s\"\n",
+			       (unsigned int) storm_idset_size(
+				       &t.entry[i].nodes),
+			       t.entry[i].value_len,
+			       (const char *) t.entry[i].value);
+		else
+			printf("owner: their numbers add up to %u\n",
+			       (unsigned int) t.entry[i].sum);
+	storm_gathered_clear(&t);
+	storm_event_destroy(e);
 }
 
 /* ENQUEUE waits while a node has no free slot. */
@@ -262,6 +301,7 @@ static void own(struct node *nodes)
 	     "opening the domain (is munged running?)");
 	greet(d);
 	next_phase(d);
+	ask(d);
 	give_work(d);
 	send_file(d);
 	need(!storm_detect_termination(d, NULL, 1, soon(), NULL),

@@ -540,6 +540,81 @@ int storm_heartbeat(storm_domain_t *d, const struct storm_idset *P,
 		    const void *data, size_t len, uint64_t *number,
 		    struct storm_idset *missed, struct storm_outcome *out);
 
+/* ------------------------------------------------------------- gather --- */
+
+/*
+ * Gather (paper 2.4.1): what all nodes keep, by one question down the tree whose
+ * answers are combined on their way up.  Equal values become one entry with the
+ * set of its nodes, so the asker gets as many bytes as there are values.
+ */
+#define STORM_GATHER_QUERY 256	  /* bytes of a question */
+#define STORM_GATHER_KEY 32	  /* bytes of a key */
+#define STORM_GATHER_DATA 200	  /* bytes of a value */
+#define STORM_GATHER_ENTRIES 1024 /* values and counters in a table */
+#define STORM_GATHER_BYTES 61440  /* that they take on the wire */
+
+enum storm_gather_kind {
+	STORM_GATHER_VALUE,   /* nodes that have this value */
+	STORM_GATHER_COUNTER, /* a sum over nodes, and the greatest */
+	STORM_GATHER_REST     /* values or counters that found no room */
+};
+
+struct storm_gather_entry {
+	enum storm_gather_kind kind;
+	uint8_t key_len, value_len; /* bytes; key_len 0: REST of other keys */
+	uint8_t key[STORM_GATHER_KEY], value[STORM_GATHER_DATA];
+	struct storm_idset nodes; /* of a VALUE */
+	uint64_t sum, max;	  /* of a COUNTER; a sum ends at UINT64_MAX */
+	uint32_t max_node;	  /* the first node that has max */
+	uint64_t count;		  /* COUNTER: its nodes.  REST: nodes, each once
+				     for each value of this key without room */
+};
+
+/* A gathered table, ascending by key, then kind, then value.  An all-zero one is
+ * empty. */
+struct storm_gathered {
+	struct storm_gather_entry *entry;
+	uint32_t count;
+	struct storm_idset missing; /* asked, and their answers are not in it */
+	uint32_t room, bytes;	    /* libstorm's */
+};
+/* Empty it and free its memory.  One thread at a time. */
+void storm_gathered_clear(struct storm_gathered *t);
+
+/*
+ * Ask P (NULL: all members) what they have for this question of len bytes.  It
+ * changes nothing on any node, and a node may be asked more than once.  It runs
+ * beside other operations, one gather of a domain after the other.  deadline:
+ * absolute, CLOCK_MONOTONIC ns (0: in op_timeout); op_timeout is the limit in
+ * any case, from its turn on.
+ * The event becomes DONE when all have answered, or at the deadline.  Its faults
+ * name the nodes that have not: STORM_ELOST is no member, STORM_ETIME did not
+ * answer, such as one whose libstorm knows no gather.  ABORTED: it was canceled,
+ * or the domain is lost.
+ * NULL: the domain is not open, len is greater than STORM_GATHER_QUERY, P is out
+ * of range or has too many ranges for a datagram, or there is no memory.  The
+ * caller frees the event with storm_event_destroy().  Any thread.
+ */
+storm_event_t *storm_gather(storm_domain_t *d, const struct storm_idset *P,
+			    const void *query, size_t len, uint64_t deadline);
+/* Move the table of a gather that is DONE to *out, once; the caller clears it by
+ * storm_gathered_clear().  STORM_ENOENT: there is none (any more).  Any
+ * thread. */
+int storm_event_gathered(storm_event_t *e, struct storm_gathered *out);
+
+/* A node's own part, in on_gather() of struct storm_node_conf. */
+typedef struct storm_gather_own storm_gather_t;
+/*
+ * Add a value of a key; several for one key are several entries.  Add n to a
+ * counter.  Lengths in bytes, key_len at least 1.  A key with both a value and a
+ * counter has both.  STORM_EINVAL: too long, or no key; STORM_ENOMEM.  In the
+ * callback only.
+ */
+int storm_gather_value(storm_gather_t *g, const void *key, size_t key_len,
+		       const void *value, size_t len);
+int storm_gather_count(storm_gather_t *g, const void *key, size_t key_len,
+		       uint64_t n);
+
 /* ---------------------------------------------------- the nodes' side --- */
 
 typedef struct storm_node_manager storm_node_t; /* this program as a node */
@@ -570,6 +645,12 @@ struct storm_node_conf {
 	 * call.  May be NULL. */
 	void (*on_strobe)(void *arg, storm_member_t *m, uint64_t number,
 			  const void *buf, size_t len);
+	/* The owner gathers: put what this node has for the question, and what
+	 * the owner's uid may see of it, by storm_gather_value() and
+	 * storm_gather_count().  Called as on_signal() is, at least once for
+	 * each question; it must not block.  NULL: the node has nothing. */
+	void (*on_gather)(void *arg, storm_member_t *m, const void *query,
+			  size_t len, storm_gather_t *g);
 	/* The node is no longer in this domain: it was closed, or the node was
 	 * excluded.  Called as on_signal() is, after all calls that concern the
 	 * domain; storm_node_destroy() calls it, too.  May be NULL. */

@@ -28,7 +28,7 @@ struct owned {
 	uint32_t xfers;
 	bool answered, sends_fail, saves_fail;
 	uint32_t saved; /* epoch */
-	uint32_t comparing;
+	uint32_t comparing, gathering;
 	uint64_t version;
 };
 
@@ -116,6 +116,27 @@ static void compare_done(void *arg, void *token, enum storm_compare result,
 	must_be_faults(w, out);
 }
 
+static void gathered(void *arg, void *token, struct storm_gathered *table,
+		     struct storm_outcome *out)
+{
+	struct owned *w = arg;
+
+	must(token == &w->gathering && w->gathering);
+	w->gathering--;
+	must(out->state == STORM_DONE ||
+	     (out->state == STORM_ABORTED && !table->count));
+	must(out->nfaults == storm_idset_size(&table->missing));
+	must(table->bytes <= STORM_GATHER_BYTES);
+	for (uint32_t i = 0; i < table->count; i++) {
+		must_be_set(&table->entry[i].nodes, w->o->conf.count - 1);
+		for (uint32_t k = 0; k < table->missing.count; k++)
+			must(!storm_idset_has(&table->entry[i].nodes,
+					      table->missing.r[k].first));
+	}
+	storm_gathered_clear(table);
+	must_be_faults(w, out);
+}
+
 static void reported(void *arg, const struct storm_report *r)
 {
 	must(arg && r->kind < STORM_REPORT_KINDS && r->ids.count);
@@ -150,6 +171,7 @@ static const struct storm_owner_ops ops = {
 	.opened = opened,
 	.xfer_done = xfer_done,
 	.compare_done = compare_done,
+	.gathered = gathered,
 	.report = reported,
 	.fault = fault,
 };
@@ -201,6 +223,17 @@ static void compare(struct owned *w, uint8_t var, uint8_t how, uint8_t value)
 		    w->o, set_of(w, how, &p), which, var % (STORM_NE + 1u),
 		    value, how & WRITES ? &write : NULL, &w->comparing, w->now))
 		w->comparing--;
+	storm_idset_clear(&p);
+}
+
+static void gather(struct owned *w, uint8_t how, uint8_t limit)
+{
+	struct storm_idset p = { 0 };
+
+	w->gathering++;
+	if (storm_owner_gather(w->o, set_of(w, how, &p), bytes, how,
+			       limit * 10 * STORM_MS, &w->gathering, w->now))
+		w->gathering--;
 	storm_idset_clear(&p);
 }
 
@@ -301,7 +334,10 @@ static void step(struct owned *w, struct storm_in *script)
 	case OWNED_COMPARE:
 		a = storm_get8(script);
 		b = storm_get8(script);
-		compare(w, a, b, storm_get8(script));
+		if (a > 240)
+			gather(w, b, storm_get8(script));
+		else
+			compare(w, a, b, storm_get8(script));
 		break;
 	case OWNED_FORGET:
 		forget(w, storm_get8(script));
@@ -389,7 +425,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	storm_owner_close(w.o, w.now);
 	for (uint32_t n = 0; n < w.xfers; n++)
 		must(w.xfer[n] != 1);
-	must(!w.comparing);
+	must(!w.comparing && !w.gathering);
 	storm_owner_destroy(w.o);
 	return 0;
 }

@@ -17,6 +17,7 @@
 #include "src/libstorm/transport/verbs/verbs_wire.h"
 #include "src/libstorm/wire/cast.h"
 #include "src/libstorm/wire/credential.h"
+#include "src/libstorm/wire/gather.h"
 #include "src/libstorm/wire/nodelist.h"
 #include "src/libstorm/wire/reports.h"
 #include "src/libstorm/wire/request.h"
@@ -891,6 +892,94 @@ static void nm_reports(void)
 	end("nm", "reports");
 }
 
+/* A node of which node is the child: v is 1.0 there. */
+static void say_gathered(uint8_t sender, uint8_t id, uint32_t node)
+{
+	struct storm_gather_own own = { .self = node };
+	struct storm_idset nodes = { 0 };
+	uint8_t *l = sealed(sender, STORM_MSG_GATHERED, 0, id), *whole;
+	size_t len;
+
+	must(!storm_idset_add(&nodes, node, node));
+	must(!storm_gather_value(&own, "v", 1, "1.0", 3));
+	must(!storm_gather_count(&own, "x", 1, node));
+	whole = storm_gathered_pack(&own.t, &nodes, &len);
+	must(whole);
+	storm_put64(&o, id);
+	storm_put16(&o, 0);
+	storm_put16(&o, 1);
+	storm_put32(&o, (uint32_t) len);
+	storm_put(&o, whole, len);
+	length_is(l);
+	free(whole);
+	storm_gathered_clear(&own.t);
+	storm_idset_clear(&nodes);
+}
+
+static void nm_gathers(void)
+{
+	struct storm_gather_ask a = { .root = STORM_NO_NODE,
+				      .slice = 20 * STORM_MS,
+				      .query = (const uint8_t *) "what",
+				      .len = 4 };
+	uint8_t *l;
+
+	nm_head(0, 3, NM_MEMORY);
+	for (uint8_t id = 1; id < 4; id++) {
+		l = sealed(OWNER, STORM_MSG_GATHER,
+			   id % 2 ? HOW_RELAY : HOW_GROUP, id);
+		if (id == 3)
+			a.flags = STORM_GATHER_ALONE;
+		a.root = id == 1 ? STORM_NO_NODE : 0;
+		room_used(storm_gather_ask_pack(&a, o.p, 400));
+		length_is(l);
+		for (uint8_t child = 3; child < 6; child++)
+			say_gathered(child, id, child);
+		time_goes(30);
+		l = sealed(OWNER, STORM_MSG_GATHER_ACK, 0, id);
+		length_is(l);
+		time_goes(200);
+	}
+	end("nm", "gathers");
+}
+
+static void gathers(void)
+{
+	static const uint32_t asked[] = { 0, 3, 5, 9 }, have[] = { 0, 3, 7, 8 };
+	struct storm_idset all = set_of(asked, 2), nodes = set_of(have, 2);
+	struct storm_gather_own own = { 0 };
+	struct storm_gather_ask a = { .root = 3,
+				      .flags = STORM_GATHER_ALONE,
+				      .slice = STORM_MS,
+				      .query = (const uint8_t *) "what",
+				      .len = 4,
+				      .p = all };
+	uint8_t *whole;
+	size_t len;
+
+	begin();
+	room_used(storm_gather_ask_pack(&a, o.p, 400));
+	end("gather", "ask");
+	must(!storm_idset_minus(&all, &nodes, &own.t.missing));
+	for (uint32_t k = 0; k < nodes.count; k++)
+		for (uint32_t i = nodes.r[k].first; i <= nodes.r[k].last; i++) {
+			own.self = i;
+			must(!storm_gather_value(&own, "v", 1,
+						 i % 3 ? "1.0" : "2", 1));
+			must(!storm_gather_count(&own, "x", 1, i));
+		}
+	whole = storm_gathered_pack(&own.t, &nodes, &len);
+	must(whole);
+	begin();
+	storm_put_set(&o, &all);
+	storm_put(&o, whole, len);
+	end("gather", "table");
+	free(whole);
+	storm_gathered_clear(&own.t);
+	storm_idset_clear(&all);
+	storm_idset_clear(&nodes);
+}
+
 static void nm_epochs(void)
 {
 	static const uint32_t out[] = { 1, 2 };
@@ -959,6 +1048,7 @@ static void nm(void)
 	insider("reports", 2, NM_MULTICAST, 4);
 	insider("asks", 2, 0, 6);
 	nm_reports();
+	nm_gathers();
 	nm_epochs();
 }
 
@@ -1067,8 +1157,26 @@ static void owner_asked(void)
 	end("owner", "asked");
 }
 
+/* One is silent, and is asked by the owner itself. */
+static void owner_gather(void)
+{
+	owner_head(7, 2, OWNED_MULTICAST, 0);
+	owner_well(2, 0);
+	storm_put8(&o, OWNED_COMPARE);
+	storm_put8(&o, 250);
+	storm_put8(&o, 4);
+	storm_put8(&o, 100);
+	say_gathered(0, 1, 0);
+	time_goes(600);
+	say_gathered(3, 2, 3);
+	say_gathered(4, 2, 4);
+	time_goes(600);
+	end("owner", "gather");
+}
+
 static void owner(void)
 {
+	owner_gather();
 	owner_transfer("multicast", OWNED_MULTICAST | OWNED_TO_FILE, 20);
 	owner_transfer("chain", OWNED_NARROW, 0);
 	owner_head(3, 2, 0, 0);
@@ -1994,6 +2102,7 @@ int main(int argc, char **argv)
 	cast();
 	status();
 	reports();
+	gathers();
 	begins();
 	chunkmap();
 	opens();

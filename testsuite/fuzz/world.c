@@ -8,6 +8,7 @@
 
 #include "src/libstorm/protocol/nm/nm_private.h"
 #include "src/libstorm/wire/credential.h"
+#include "src/libstorm/wire/gather.h"
 #include "world.h"
 
 #define SEGMENT 5000 /* bytes of one, kept as long as its Node Manager */
@@ -446,6 +447,20 @@ static void requested(void *host, void *ctx, void *token,
 	storm_outcome_clear(out);
 }
 
+static bool gather(void *host, void *ctx, uint64_t session, uint64_t id,
+		   const void *query, size_t len, struct storm_gather_own *own)
+{
+	(void) host;
+	(void) ctx;
+	(void) session;
+	(void) id;
+	must(len <= STORM_GATHER_QUERY);
+	must(!storm_gather_count(own, "asked", 5, 1));
+	must(!storm_gather_value(own, "what", 4, query,
+				 len % STORM_GATHER_DATA));
+	return true;
+}
+
 static const struct storm_nm_ops host_ops = {
 	.authenticate = authenticate,
 	.session_open = session_open,
@@ -461,6 +476,7 @@ static const struct storm_nm_ops host_ops = {
 	.strobe = strobe,
 	.acked = acked,
 	.requested = requested,
+	.gather = gather,
 };
 
 static void answer_piece(struct world *w, struct world_file *f)

@@ -85,7 +85,8 @@ enum owned_command {
 			   JOIN from any node, with 0x40 in another life, with
 			   0x80 one that knows nothing */
 	OWNED_XFER,    /* {u8 how, u16 length}: see fuzz_owner.c */
-	OWNED_COMPARE, /* {u8 var and relation, u8 how, u8 value} */
+	OWNED_COMPARE, /* {u8 var and relation, u8 how, u8 value}; var above 240:
+			  a gather, in value times 10 ms */
 	OWNED_FORGET,  /* {u8 which} */
 	OWNED_FAILED,  /* {u8 node, u8 err} */
 	OWNED_TROUBLE, /* {u8: 2 nothing can be sent, 4 no epoch be saved} */

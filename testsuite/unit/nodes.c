@@ -67,6 +67,21 @@ static void on_close(void *arg, storm_member_t *m)
 	__atomic_add_fetch(&h->closes, 1, __ATOMIC_RELEASE);
 }
 
+/* The question is a key: a value that two of three have, and a number of each. */
+static void on_gather(void *arg, storm_member_t *m, const void *query,
+		      size_t len, storm_gather_t *g)
+{
+	struct storm_member_info info;
+	struct heard *h = arg;
+
+	storm_member_info(m, &info);
+	must(h == &heard[info.node] && info.uid == OWNER_UID);
+	__atomic_add_fetch(&h->gathers, 1, __ATOMIC_RELEASE);
+	must(!storm_gather_value(g, query, len, info.node % 3 ? "1.1" : "1.0",
+				 3));
+	must(!storm_gather_count(g, "number", 6, info.node));
+}
+
 static void quiet(enum storm_log_level level, const char *msg)
 {
 	(void) level;
@@ -81,6 +96,7 @@ void nodes_start(uint32_t i)
 		.owner_uid = OWNER_UID,
 		.on_signal = on_signal,
 		.on_strobe = on_strobe,
+		.on_gather = on_gather,
 		.on_close = on_close,
 		.arg = &heard[i],
 	};

@@ -50,6 +50,7 @@ extern struct heard {
 	uint64_t strobe; /* number of the last one */
 	char said[64];	 /* ... and its data */
 	uint32_t closes, count_at_close;
+	uint32_t gathers; /* how often it was asked */
 } heard[NODES];
 
 /* A fixture: the nodes. */

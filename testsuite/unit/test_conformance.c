@@ -1169,6 +1169,149 @@ START_TEST(test_join)
 }
 END_TEST
 
+/* --------------------------------------------------------------------- gather --- */
+
+static const struct storm_gather_entry *entry_of(const struct storm_gathered *t,
+						 enum storm_gather_kind kind,
+						 const char *key,
+						 const char *value)
+{
+	for (uint32_t i = 0; i < t->count; i++) {
+		const struct storm_gather_entry *e = &t->entry[i];
+
+		if (e->kind == kind && e->key_len == strlen(key) &&
+		    !memcmp(e->key, key, e->key_len) &&
+		    e->value_len == strlen(value) &&
+		    !memcmp(e->value, value, e->value_len))
+			return e;
+	}
+	return NULL;
+}
+
+/* All of P that are there, each once. */
+static void is_gathered(const struct storm_gathered *t,
+			const struct storm_idset *P,
+			const struct storm_idset *missing)
+{
+	uint64_t sum = 0;
+	uint32_t n = 0, max = 0;
+
+	for (uint32_t i = 0; i < NODES; i++) {
+		const struct storm_gather_entry *e = entry_of(
+			t, STORM_GATHER_VALUE, "what", i % 3 ? "1.1" : "1.0");
+		bool there = (!P || storm_idset_has(P, i)) &&
+			     !(missing && storm_idset_has(missing, i));
+
+		ck_assert_int_eq(there, e && storm_idset_has(&e->nodes, i));
+		if (!there)
+			continue;
+		sum += i;
+		n++;
+		max = i;
+	}
+	for (uint32_t i = 0; i < t->count; i++) {
+		const struct storm_gather_entry *e = &t->entry[i];
+
+		must(e->kind != STORM_GATHER_COUNTER ||
+		     (e->sum == sum && e->count == n && e->max == max &&
+		      e->max_node == max));
+	}
+	must(n == 0 || entry_of(t, STORM_GATHER_COUNTER, "number", ""));
+}
+
+static void gather(const struct storm_idset *P,
+		   const struct storm_idset *missing, uint64_t deadline)
+{
+	storm_event_t *e = storm_gather(domain, P, "what", 4, deadline);
+	struct storm_outcome out;
+	struct storm_gathered t;
+
+	must(e && storm_test_event(e, true, PATIENCE, &out));
+	must(out.state == STORM_DONE);
+	must(out.nfaults == (missing ? storm_idset_size(missing) : 0));
+	for (uint32_t i = 0; i < out.faults_kept; i++)
+		must(storm_idset_has(missing, out.faults[i].node));
+	must(!storm_event_gathered(e, &t));
+	is_gathered(&t, P, missing);
+	storm_gathered_clear(&t);
+	must(storm_event_gathered(e, &t) == STORM_ENOENT);
+	storm_outcome_clear(&out);
+	storm_event_destroy(e);
+}
+
+/* Beside other operations, and several at a time. */
+START_TEST(test_gather)
+{
+	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 3 };
+	static const uint8_t query[STORM_GATHER_QUERY + 1];
+	struct rnd r = rnd_of(_i);
+	storm_event_t *e[4], *x;
+
+	nodes_seed(_i);
+	must(!(domain = nodes_domain()) ||
+	     !storm_gather(domain, NULL, "what", 4, 0));
+	storm_domain_destroy(domain);
+	nodes_open();
+	for (int k = 0; k < 6; k++) {
+		struct storm_idset P = random_set(&r);
+
+		gather(below(&r, 2) ? &P : NULL, NULL, 0);
+		storm_idset_clear(&P);
+		gather(NULL, NULL, PATIENCE);
+	}
+	must(!storm_gather(domain, NULL, query, sizeof(query), 0));
+	x = storm_xfer_and_signal(domain, NULL, &to, "shown", 5);
+	for (int k = 0; k < 4; k++)
+		must((e[k] = storm_gather(domain, NULL, "what", 4, 0)));
+	storm_event_destroy(e[1]); /* nobody waits for it any more */
+	must(storm_event_cancel(e[2]) || e[2]);
+	for (int k = 0; k < 4; k++) {
+		struct storm_outcome out;
+		struct storm_gathered t;
+
+		if (k == 1)
+			continue;
+		must(storm_test_event(e[k], true, PATIENCE, &out));
+		must(k == 2 || out.state == STORM_DONE);
+		must(storm_event_gathered(e[k], &t) ==
+		     (out.state == STORM_DONE ? STORM_OK : STORM_ENOENT));
+		if (out.state == STORM_DONE) {
+			is_gathered(&t, NULL, NULL);
+			storm_gathered_clear(&t);
+		}
+		storm_outcome_clear(&out);
+		storm_event_destroy(e[k]);
+	}
+	must(x && storm_test_event(x, true, PATIENCE, NULL));
+	storm_event_destroy(x);
+}
+END_TEST
+
+/* A node that is dead is missing, and what is pending ends with the domain. */
+START_TEST(test_gather_of_the_dead)
+{
+	struct storm_idset dead = some((uint32_t) _i, (uint32_t) _i);
+	struct storm_outcome out;
+	struct storm_gathered t;
+	storm_event_t *e;
+
+	nodes_seed(_i);
+	set.dead_timeout = 30 * STORM_SEC;
+	nodes_open();
+	storm_node_destroy(host[_i]);
+	host[_i] = NULL;
+	gather(NULL, &dead, nodes_now() + STORM_SEC * unit_slower());
+	must((e = storm_gather(domain, NULL, "what", 4, 0)));
+	storm_domain_destroy(domain);
+	domain = NULL;
+	must(storm_test_event(e, false, 0, &out) && out.state == STORM_ABORTED);
+	must(storm_event_gathered(e, &t) == STORM_ENOENT);
+	storm_event_destroy(e);
+	storm_outcome_clear(&out);
+	storm_idset_clear(&dead);
+}
+END_TEST
+
 /* ----------------------------------------------------------------- the suite --- */
 
 /* Nothing of the test before, were it in the same process. */
@@ -1269,6 +1412,8 @@ static void world_case(Suite *s, const char *name, void (*setup)(void), int n)
 	add(t, test_reports, 0, unit_runs(n));
 	add(t, test_hold, 0, seeds(n));
 	add(t, test_close_is_told, 0, seeds(n));
+	add(t, test_gather, 0, unit_runs(n));
+	add(t, test_gather_of_the_dead, 0, seeds(3));
 	add(t, test_forgotten_is_quiet, 0, seeds(n));
 	add(t, test_one_stays, 0, 1);
 	add(t, test_node_dies, 0, seeds(3 * n));

@@ -69,6 +69,18 @@ static void domain_on_xfer_done(void *arg, void *token,
 	storm_event_end(token, out);
 }
 
+static void domain_on_gathered(void *arg, void *token,
+			       struct storm_gathered *table,
+			       struct storm_outcome *out)
+{
+	storm_event_t *e = token;
+
+	(void) arg;
+	e->gathered = *table;
+	e->has_gathered = out->state == STORM_DONE;
+	storm_event_end(e, out);
+}
+
 /* A thread in storm_compare_and_write(). */
 struct domain_comparer {
 	bool done;
@@ -180,6 +192,7 @@ static const struct storm_owner_ops domain_owner_ops = {
 	.opened = domain_on_opened,
 	.xfer_done = domain_on_xfer_done,
 	.compare_done = domain_on_compare_done,
+	.gathered = domain_on_gathered,
 	.report = domain_on_report,
 	.fault = domain_on_fault,
 	.joined = domain_on_joined,
@@ -545,6 +558,28 @@ storm_event_t *domain_xfer_source(storm_domain_t *d,
 	struct storm_bytes from = { .at = source_bytes, .arg = source };
 
 	return domain_xfer(d, P, to, &from, len);
+}
+
+storm_event_t *storm_gather(storm_domain_t *d, const struct storm_idset *P,
+			    const void *query, size_t len, uint64_t deadline)
+{
+	uint64_t now = storm_shared_now(d->sh), limit = STORM_NEVER;
+	storm_event_t *e;
+
+	if (deadline)
+		limit = deadline > now ? deadline - now : 0;
+	pthread_mutex_lock(&d->sh->lock);
+	e = d->runner.running ? storm_event_create(d->sh, 0) : NULL;
+	if (e)
+		e->domain = d;
+	if (e && storm_owner_gather(d->owner, P, query, len, limit, e, now)) {
+		storm_event_drop(e);
+		e = NULL;
+	}
+	pthread_mutex_unlock(&d->sh->lock);
+	if (e)
+		storm_runner_wake(&d->runner);
+	return e;
 }
 
 void storm_event_destroy(storm_event_t *e)

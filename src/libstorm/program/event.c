@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "event.h"
 #include "src/libstorm/base/faults.h"
@@ -23,6 +24,7 @@ storm_event_t *storm_event_create(struct storm_shared *sh, uint64_t len)
 void storm_event_free(storm_event_t *e)
 {
 	storm_outcome_clear(&e->out);
+	storm_gathered_clear(&e->gathered);
 	source_destroy(e->source);
 	free(e);
 }
@@ -40,6 +42,21 @@ void storm_event_end(storm_event_t *e, const struct storm_outcome *out)
 		storm_event_drop(e);
 	else
 		pthread_cond_broadcast(&e->sh->cond);
+}
+
+int storm_event_gathered(storm_event_t *e, struct storm_gathered *out)
+{
+	int err = STORM_ENOENT;
+
+	pthread_mutex_lock(&e->sh->lock);
+	if (e->has_gathered) {
+		*out = e->gathered;
+		memset(&e->gathered, 0, sizeof(e->gathered));
+		e->has_gathered = false;
+		err = STORM_OK;
+	}
+	pthread_mutex_unlock(&e->sh->lock);
+	return err;
 }
 
 bool storm_test_event(storm_event_t *e, bool block, uint64_t deadline,

@@ -17,6 +17,8 @@ struct storm_event {
 	bool forgotten;		   /* destroyed: free it when it ends */
 	enum storm_compare result; /* of a node's comparison */
 	struct storm_outcome out;
+	struct storm_gathered gathered; /* of a gather, until it is taken */
+	bool has_gathered;
 	uint64_t len;
 	struct source *source; /* of its bytes; NULL: memory of the caller */
 };

@@ -14,6 +14,7 @@
 #include "node_private.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/log_limit.h"
+#include "src/libstorm/wire/gather.h"
 #include "src/libstorm/wire/open.h"
 
 #define ROOM_SIZE (256u << 10) /* bytes written at once */
@@ -38,12 +39,13 @@ struct node_file {
 	uint32_t pieces, pieces_room;
 };
 
-/* A pending call of on_signal(), after which it is counted, of on_strobe(), or of
- * on_close(). */
+/* A pending call of on_signal(), after which it is counted, of on_strobe(),
+ * on_gather(), or on_close(). */
 struct node_signal {
 	struct node_signal *next;
 	struct storm_member *m;
 	uint64_t strobe; /* its number, or 0 */
+	uint64_t gather; /* its number, or 0 */
 	uint32_t event;	 /* of a signal */
 	bool close;
 	const void *buf; /* after this struct, or in a segment */
@@ -374,6 +376,38 @@ static void node_host_strobe(void *host, void *ctx, uint64_t session,
 		s->strobe = number;
 }
 
+static bool node_host_gather(void *host, void *ctx, uint64_t session,
+			     uint64_t id, const void *query, size_t len,
+			     struct storm_gather_own *own)
+{
+	storm_node_t *n = host;
+	struct node_signal *s;
+
+	(void) session;
+	(void) own;
+	if (!ctx || !n->conf.on_gather)
+		return true;
+	s = node_host_notify_later(n, ctx, query, len, true);
+	if (s) /* without memory this node is missing */
+		s->gather = id;
+	return false;
+}
+
+/* The lock is not held while the program puts what it has. */
+static void node_host_put(storm_node_t *n, const struct node_signal *s)
+{
+	struct storm_gather_own own = { .self = s->m->info.node };
+
+	n->conf.on_gather(n->conf.arg, s->m, s->buf, s->len, &own);
+	pthread_mutex_lock(&n->sh->lock);
+	if (s->m->node)
+		storm_nm_gathered(n->nm, s->m->session, s->gather, &own,
+				  storm_shared_now(n->sh));
+	storm_runner_wake(&n->runner); /* there are other timers now */
+	pthread_mutex_unlock(&n->sh->lock);
+	storm_gathered_clear(&own.t);
+}
+
 /* Call on_signal() before counting the event: a thread that tests for the event
  * then finds the work of on_signal() done. */
 void node_host_notify(storm_node_t *n)
@@ -387,6 +421,8 @@ void node_host_notify(storm_node_t *n)
 		pthread_mutex_unlock(&n->sh->lock);
 		if (s->close)
 			n->conf.on_close(n->conf.arg, s->m);
+		else if (s->gather)
+			node_host_put(n, s);
 		else if (s->strobe)
 			n->conf.on_strobe(n->conf.arg, s->m, s->strobe, s->buf,
 					  s->len);
@@ -546,5 +582,6 @@ const struct storm_nm_ops node_host_ops = {
 	.acked = node_host_acked,
 	.requested = node_host_requested,
 	.strobe = node_host_strobe,
+	.gather = node_host_gather,
 	.trusted = node_host_trusted,
 };

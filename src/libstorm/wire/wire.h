@@ -35,16 +35,19 @@ enum storm_msg {
 	STORM_MSG_STATUS = 3, /* node -> tree parent */
 	STORM_MSG_NACK = 4,   /* node -> tree parent, grandparent or owner */
 	STORM_MSG_REPORT = 5, /* node -> tree parent */
-	STORM_MSG_REPORT_ACK = 6, /* tree parent -> node */
-	STORM_MSG_REQUEST = 7,	  /* node -> owner: run this operation */
-	STORM_MSG_RESULT = 8,	  /* owner -> node: how it ended */
-	STORM_MSG_STROBE = 9,	  /* owner -> all: op is its number */
-	STORM_MSG_PULSE = 10,	  /* signs of life, and questions: pulse.h */
-	STORM_MSG_MAX = 11
+	STORM_MSG_REPORT_ACK = 6,  /* tree parent -> node */
+	STORM_MSG_REQUEST = 7,	   /* node -> owner: run this operation */
+	STORM_MSG_RESULT = 8,	   /* owner -> node: how it ended */
+	STORM_MSG_STROBE = 9,	   /* owner -> all: op is its number */
+	STORM_MSG_PULSE = 10,	   /* signs of life, and questions: pulse.h */
+	STORM_MSG_GATHER = 11,	   /* owner -> all: op is its number */
+	STORM_MSG_GATHERED = 12,   /* node -> tree parent or owner */
+	STORM_MSG_GATHER_ACK = 13, /* a table has come whole */
+	STORM_MSG_MAX = 14
 };
 
 #define STORM_HDR_RELAY \
-	0x1 /* CAST, STROBE: pass on to your tree children;
+	0x1 /* CAST, STROBE, GATHER: pass on to your tree children;
 				   DATA: pass on to your chain successor */
 #define STORM_HDR_FLAGS 0x1
 

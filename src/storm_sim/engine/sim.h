@@ -115,6 +115,9 @@ struct storm_sim_watch {
 	void (*requested)(void *arg, uint32_t node, void *token,
 			  enum storm_compare result,
 			  const struct storm_outcome *out);
+	/* a node is asked for what it has; NULL: nothing */
+	void (*gather)(void *arg, uint32_t node, const void *query, size_t len,
+		       storm_gather_t *g);
 	void *arg;
 };
 void storm_sim_watch(struct storm_sim *sim, const struct storm_sim_watch *w);
@@ -126,6 +129,8 @@ void storm_sim_crash(struct storm_sim *sim, uint32_t node);
 void storm_sim_restart(struct storm_sim *sim, uint32_t node);
 /* The node's agent has the next protocol version. */
 void storm_sim_foreign(struct storm_sim *sim, uint32_t node);
+/* The node's libstorm is older: it knows no message of this type or above. */
+void storm_sim_older(struct storm_sim *sim, uint32_t node, uint8_t type);
 /* The node does not run for ns.  Its socket holds up to socket_buffer bytes
  * that arrive meanwhile; the node receives them afterwards. */
 void storm_sim_pause(struct storm_sim *sim, uint32_t node, uint64_t ns);

@@ -61,6 +61,11 @@ void storm_sim_foreign(struct storm_sim *sim, uint32_t node)
 	sim->ep[node].foreign = true;
 }
 
+void storm_sim_older(struct storm_sim *sim, uint32_t node, uint8_t type)
+{
+	sim->ep[node].older = type;
+}
+
 void storm_sim_pause(struct storm_sim *sim, uint32_t node, uint64_t ns)
 {
 	storm_sim_endpoint(sim, node)->paused_until = sim->now + ns;

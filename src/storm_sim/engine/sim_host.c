@@ -457,6 +457,21 @@ static void sim_host_requested(void *host, void *ctx, void *token,
 	storm_outcome_clear(out);
 }
 
+static bool sim_host_gather(void *host, void *ctx, uint64_t session,
+			    uint64_t id, const void *query, size_t len,
+			    struct storm_gather_own *own)
+{
+	struct endpoint *ep = host;
+	const struct storm_sim_watch *w = &ep->sim->watch;
+
+	(void) ctx;
+	(void) session;
+	(void) id;
+	if (w->gather)
+		w->gather(w->arg, ep->index, query, len, own);
+	return true;
+}
+
 static void sim_host_acked(void *host, void *ctx, uint8_t kind,
 			   const struct storm_idset *ids)
 {
@@ -481,6 +496,7 @@ static const struct storm_nm_ops sim_host_ops = {
 	.event = sim_host_event,
 	.acked = sim_host_acked,
 	.requested = sim_host_requested,
+	.gather = sim_host_gather,
 };
 
 void storm_sim_node_start(struct endpoint *ep)

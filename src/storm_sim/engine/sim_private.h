@@ -84,6 +84,8 @@ struct endpoint {
 	uint32_t index; /* nodes, then from n on the owners */
 	uint32_t life;
 	bool down, foreign;
+	uint8_t older; /* the first type of message that it does not know; 0:
+			  it knows all */
 	int disk_error;
 	uint64_t disk_slow;
 	uint64_t disk_turn;  /* no file begins before */

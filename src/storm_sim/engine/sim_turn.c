@@ -67,6 +67,8 @@ static void sim_turn_datagrams(struct storm_sim *sim, struct endpoint *ep,
 			continue;
 		c->datagrams++;
 		c->bytes += len;
+		if (ep->older && len > 1 && f->bytes[off + 1] >= ep->older)
+			continue; /* as a malformed one */
 		rx[n++] = (struct storm_rx) { .buf = f->bytes + off,
 					      .len = len,
 					      .group = e->group };

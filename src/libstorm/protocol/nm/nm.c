@@ -77,6 +77,7 @@ static void nm_state_take(struct nm_session *s, struct storm_cast *c,
 	if (epoch > s->link.epoch) {
 		follows = epoch == s->link.epoch + 1;
 		s->link.epoch = epoch;
+		nm_gather_end(s); /* the owner asks again */
 		if (storm_tree_exclude(&s->tree.shape,
 				       &s->heard.cast.excluded) ||
 		    nm_tree_rewire(s, now)) {
@@ -247,6 +248,9 @@ static void nm_control_take(struct nm_session *s, const struct storm_header *h,
 		s->nm->link_stats.fenced++;
 		return;
 	}
+	/* it comes again, and would be taken for a replay then */
+	if (h->type == STORM_MSG_GATHER && h->epoch != s->link.epoch)
+		return;
 	if (storm_link_open(&s->link, h, true, rx, &p))
 		return;
 	if (!owner)
@@ -278,6 +282,20 @@ static void nm_control_take(struct nm_session *s, const struct storm_header *h,
 		if (h->flags & STORM_HDR_RELAY) /* they are waiting, too */
 			nm_relay_down(s, rx->buf, rx->len, now);
 		nm_strobe_take(s, h->op, rx, p.body, p.len, now);
+		return;
+	case STORM_MSG_GATHER:
+		if (!owner)
+			break;
+		nm_gather_take(s, h, rx, p.body, p.len, now);
+		nm_memory_check(s, now);
+		return;
+	case STORM_MSG_GATHERED:
+		if (c && h->epoch == s->link.epoch)
+			nm_gather_part(s, c->node, h->op, p.body, p.len, now);
+		nm_memory_check(s, now);
+		return;
+	case STORM_MSG_GATHER_ACK:
+		nm_gather_acked(s, h->sender, h->op);
 		return;
 	case STORM_MSG_STATUS:
 		if (c && h->epoch == s->link.epoch)
@@ -457,6 +475,7 @@ static uint64_t nm_session_tick(struct nm_session *s, uint64_t now)
 	next = storm_min(next, nm_repair_tick(s, now));
 	next = storm_min(next, nm_request_tick(s, now));
 	next = storm_min(next, nm_report_tick(s, now));
+	next = storm_min(next, nm_gather_tick(s, now));
 	next = storm_min(next, nm_status_tick(s, now));
 	next = storm_min(next, nm_pulse_tick(s, now));
 	return s->nm->stands ? storm_min(next, now + s->open->heartbeat) : next;

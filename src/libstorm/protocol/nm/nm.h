@@ -19,6 +19,7 @@
 struct storm_nm;
 struct storm_gate;	 /* strobe.h */
 struct storm_pulse_gate; /* pulser.h */
+struct storm_gather_own; /* gather.h */
 struct storm_open;	 /* open.h */
 struct storm_open_info;
 
@@ -95,6 +96,15 @@ struct storm_nm_ops {
 	 * buf what was sealed, both valid during the call.  May be NULL. */
 	void (*strobe)(void *host, void *ctx, uint64_t session, uint64_t number,
 		       const struct storm_rx *rx, const void *buf, size_t len);
+	/*
+	 * The owner gathers: put what the session's user may see of this node.
+	 * True: it is put.  False: storm_nm_gathered() brings it later, and own
+	 * and query are valid during the call alone.  NULL: this node has
+	 * nothing.
+	 */
+	bool (*gather)(void *host, void *ctx, uint64_t session, uint64_t id,
+		       const void *query, size_t len,
+		       struct storm_gather_own *own);
 	/* An operation that this node asked for has ended; out is the callee's
 	 * to clear.  A transfer's result is TRUE if it is DONE, else FAILED.
 	 * May be NULL in a host that asks for none. */
@@ -147,6 +157,9 @@ void storm_nm_begun(struct storm_nm *nm, uint64_t session, uint64_t op, int err,
 /* With an err the file has failed, whatever off and len are. */
 void storm_nm_written(struct storm_nm *nm, uint64_t session, uint64_t op,
 		      uint64_t off, size_t len, int err, int sys, uint64_t now);
+/* What this node has for the gather id; it stays the caller's. */
+void storm_nm_gathered(struct storm_nm *nm, uint64_t session, uint64_t id,
+		       const struct storm_gather_own *own, uint64_t now);
 /* buf is valid during the call; NULL: it could not be read. */
 void storm_nm_read(struct storm_nm *nm, uint64_t session, uint64_t op,
 		   uint64_t off, const void *buf, size_t len);

@@ -16,6 +16,7 @@ static void nm_session_free(struct nm_session *s)
 	struct storm_nm *nm = s->nm;
 
 	nm_request_end_all(s);
+	nm_gather_end(s);
 	nm_pulse_end(s);
 	nm_xfer_drop(s);
 	nm->t->ops->drop_streams(nm->t, s->link.session);

@@ -95,7 +95,8 @@ static uint64_t memory_session(const struct nm_session *s)
 	       storm_link_bytes(&s->link) + memory_tree(&s->tree) +
 	       memory_heard(&s->heard) + memory_excluded(s) +
 	       s->routes.room * sizeof(*s->routes.to) + memory_xfer(&s->xfer) +
-	       memory_status(&s->status.sent) + memory_report(&s->report);
+	       memory_status(&s->status.sent) + memory_report(&s->report) +
+	       nm_gather_bytes(s);
 }
 
 bool nm_memory_settle(struct nm_session *s)

@@ -5,6 +5,7 @@
  * transfer under way, nm_data.c its data, nm_repair.c what is missing of them,
  * nm_give.c what nodes below miss.  nm_status.c answers the owner,
  * nm_report.c carries reports up, nm_request.c asks the owner for operations.
+ * nm_gather.c combines what is gathered.
  * nm_known.c knows nodes that could not be reached shortly before.
  * nm_excluded.c has the excluded nodes of an epoch, where they come in parts.
  * nm_pulse.c gives signs of life,
@@ -22,6 +23,7 @@
 #include "src/libstorm/base/chunkmap.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/protocol/child.h"
+#include "src/libstorm/protocol/collect.h"
 #include "src/libstorm/protocol/link.h"
 #include "src/libstorm/wire/cast.h"
 #include "src/libstorm/wire/excluded.h"
@@ -220,6 +222,22 @@ struct nm_requests {
 	uint64_t last_id, due_at, rto;
 };
 
+/* The gather under way, or the last one; see nm_gather.c. */
+struct nm_gather {
+	uint64_t id;		  /* 0: none yet */
+	bool running;		  /* its table is not whole yet */
+	bool own_due;		  /* the host has not answered */
+	uint32_t to;		  /* its parent, or the owner */
+	uint64_t until;		  /* then the table goes as it is */
+	struct storm_idset asked; /* of this subtree */
+	struct nm_said said;	  /* the question */
+	struct storm_collect c;
+	uint8_t *answer; /* the table, packed; NULL: none yet */
+	size_t answer_len;
+	uint64_t due_at, every; /* when it is sent again */
+	uint32_t tries;
+};
+
 struct storm_pulser;
 
 struct nm_session {
@@ -251,6 +269,7 @@ struct nm_session {
 	struct nm_answer status;
 	struct nm_report report;
 	struct nm_requests request;
+	struct nm_gather gather;
 	struct storm_pulser *pulser; /* NULL: another thread's, or none */
 };
 
@@ -486,6 +505,21 @@ void nm_request_result(struct nm_session *s, uint64_t id, const uint8_t *body,
 		       size_t len);
 /* The domain is lost to this node: end its requests. */
 void nm_request_end_all(struct nm_session *s);
+
+/* nm_gather.c */
+/* The owner gathers. */
+void nm_gather_take(struct nm_session *s, const struct storm_header *h,
+		    const struct storm_rx *rx, const uint8_t *body, size_t len,
+		    uint64_t now);
+/* A part of a child's table has come. */
+void nm_gather_part(struct nm_session *s, uint32_t node, uint64_t id,
+		    const uint8_t *body, size_t len, uint64_t now);
+/* A node, or the owner, has this node's table. */
+void nm_gather_acked(struct nm_session *s, uint32_t from, uint64_t id);
+uint64_t nm_gather_tick(struct nm_session *s, uint64_t now);
+/* Another epoch begins, or the session ends: forget what was gathered. */
+void nm_gather_end(struct nm_session *s);
+size_t nm_gather_bytes(const struct nm_session *s);
 
 /* nm_cluster.c */
 /* The session of this cluster domain; NULL: none, or no cluster. */

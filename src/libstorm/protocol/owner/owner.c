@@ -235,6 +235,7 @@ static uint64_t owner_tick_open(struct storm_owner *o, uint64_t now)
 	if (!o->tree.members && !owner_is_cluster(o)) {
 		owner_xfer_end_all(o);
 		owner_compare_end_all(o);
+		owner_gather_end_all(o);
 		return STORM_NEVER;
 	}
 	next = storm_min(cut, owner_overdue(o, now));
@@ -245,6 +246,7 @@ static uint64_t owner_tick_open(struct storm_owner *o, uint64_t now)
 		next = storm_min(next, o->members.lost_at);
 	next = storm_min(next, owner_tick_xfer(o, now));
 	next = storm_min(next, owner_compare_tick(o, now));
+	next = storm_min(next, owner_gather_tick(o, now));
 	next = storm_min(next, owner_tick_ask(o, now));
 	next = storm_min(next, owner_report_tick(o, now));
 	next = storm_min(next, owner_invite_returned(o, now));
@@ -346,6 +348,7 @@ void storm_owner_close(struct storm_owner *o, uint64_t now)
 	o->phase = OWNER_CLOSED;
 	owner_xfer_end_all(o);
 	owner_compare_end_all(o);
+	owner_gather_end_all(o);
 }
 
 static void owner_add_to_address(struct storm_addr *a, unsigned int n)
@@ -447,6 +450,7 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 	o->arg = arg;
 	o->operations.tail = &o->operations.first;
 	o->comparisons.tail = &o->comparisons.first;
+	o->gathers.tail = &o->gathers.first;
 	o->reports.acks_at = o->send.again_at = STORM_NEVER;
 	o->send.mtu = STORM_MTU_MIN;
 	o->data.rate = (double) conf->set.rate;
@@ -478,6 +482,7 @@ void storm_owner_destroy(struct storm_owner *o)
 		return;
 	owner_xfer_end_all(o);
 	owner_compare_end_all(o);
+	owner_gather_end_all(o);
 	owner_request_end_all(o);
 	storm_children_free(o->child, o->children);
 	storm_status_free(&o->sum);

@@ -20,6 +20,10 @@ struct storm_owner_ops {
 	void (*xfer_done)(void *arg, void *token, struct storm_outcome *out);
 	void (*compare_done)(void *arg, void *token, enum storm_compare result,
 			     struct storm_outcome *out);
+	/* A gather has ended; the callee clears table and out, too.  May be
+	 * NULL for an owner that gathers nothing. */
+	void (*gathered)(void *arg, void *token, struct storm_gathered *table,
+			 struct storm_outcome *out);
 	void (*report)(void *arg, const struct storm_report *r);
 	void (*fault)(void *arg, const struct storm_fault *f);
 	/* Cluster domain: a node is a member again.  May be NULL. */
@@ -90,6 +94,11 @@ int storm_owner_compare_within(struct storm_owner *o,
 			       const struct storm_idset *P, uint32_t var,
 			       enum storm_relation rel, uint64_t value,
 			       uint64_t limit, void *token, uint64_t now);
+/* Gather; ends with gathered(token).  limit: ns after which it ends at the
+ * latest, from its turn on. */
+int storm_owner_gather(struct storm_owner *o, const struct storm_idset *P,
+		       const void *query, size_t len, uint64_t limit,
+		       void *token, uint64_t now);
 /*
  * These nodes of a cluster domain have not answered questions.  If one of them
  * still sends signs of life, no datagram reaches it: exclude it, unless its

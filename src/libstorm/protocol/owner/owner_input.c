@@ -102,6 +102,8 @@ static void owner_input_member(struct storm_owner *o,
 	else if (h->type == STORM_MSG_REQUEST &&
 		 owner_request(o, h->sender, h->op, p.body, p.len))
 		owner_advance_operations(o, now);
+	else if (h->type == STORM_MSG_GATHERED && h->epoch == o->link.epoch)
+		owner_gather_part(o, h->sender, h->op, p.body, p.len, now);
 	else if (c && h->type == STORM_MSG_REPORT)
 		owner_report_part(o, c, p.body, p.len, now);
 }
@@ -115,7 +117,8 @@ static void owner_input_datagram(struct storm_owner *o, struct storm_rx *rx,
 	if (storm_header_unpack(&h, rx->buf, rx->len) ||
 	    h.sender >= o->conf.count || h.type == STORM_MSG_DATA ||
 	    h.type == STORM_MSG_CAST || h.type == STORM_MSG_REPORT_ACK ||
-	    h.type == STORM_MSG_RESULT || h.type == STORM_MSG_STROBE) {
+	    h.type == STORM_MSG_RESULT || h.type == STORM_MSG_STROBE ||
+	    h.type == STORM_MSG_GATHER || h.type == STORM_MSG_GATHER_ACK) {
 		o->link_stats.bad_wire++;
 		return;
 	}

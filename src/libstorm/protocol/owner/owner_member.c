@@ -51,6 +51,7 @@ void owner_fail(struct storm_owner *o)
 	}
 	owner_xfer_end_all(o);
 	owner_compare_end_all(o);
+	owner_gather_end_all(o);
 }
 
 /* Another owner has the domain now, or nothing can be saved any more: nothing

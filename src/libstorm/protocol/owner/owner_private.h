@@ -13,6 +13,7 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/faults.h"
 #include "src/libstorm/protocol/child.h"
+#include "src/libstorm/protocol/collect.h"
 #include "src/libstorm/protocol/link.h"
 #include "src/libstorm/protocol/watch.h"
 #include "src/libstorm/wire/cast.h"
@@ -179,6 +180,29 @@ struct owner_comparisons {
 	uint64_t asked_at; /* when the first was asked; 0: none is under way */
 };
 
+/* A gather, see owner_gather.c. */
+struct owner_gather {
+	struct owner_gather *next;
+	struct storm_idset p; /* empty: all members, until it begins */
+	uint8_t query[STORM_GATHER_QUERY];
+	uint16_t len;
+	uint64_t limit; /* ns, from its turn on */
+	void *token;
+	uint64_t id;		  /* of the question under way; 0: none yet */
+	uint64_t until;		  /* its end */
+	uint64_t round_until;	  /* the end of this question */
+	uint64_t slice;		  /* ns for each level of the tree */
+	uint32_t epoch;		  /* of this question */
+	bool past;		  /* it goes past silent nodes */
+	struct storm_idset asked; /* now */
+	struct storm_idset tried; /* asked by the owner itself, in vain or not */
+	struct storm_collect c;
+};
+struct owner_gathers {
+	struct owner_gather *first, **tail; /* the first is under way */
+	uint64_t made;			    /* number of the last question */
+};
+
 /* Changes of the members: owner_member.c. */
 struct owner_members {
 	uint64_t epoch_at;	    /* when this epoch began */
@@ -236,6 +260,7 @@ struct storm_owner {
 	struct owner_window window;
 	struct owner_repair repair;
 	struct owner_comparisons comparisons;
+	struct owner_gathers gathers;
 	struct owner_request *requests;
 	struct owner_members members;
 	struct owner_returning returning;
@@ -443,6 +468,18 @@ void owner_compare_advance(struct storm_owner *o, uint64_t now);
  * STORM_NEVER. */
 uint64_t owner_compare_tick(struct storm_owner *o, uint64_t now);
 void owner_compare_end_all(struct storm_owner *o);
+
+/* owner_gather.c */
+/* A part of a table has come; id: of its question. */
+void owner_gather_part(struct storm_owner *o, uint32_t node, uint64_t id,
+		       const uint8_t *body, size_t len, uint64_t now);
+/* Go on with the gather under way, and begin the next.  Returns when to call
+ * again, or STORM_NEVER. */
+uint64_t owner_gather_tick(struct storm_owner *o, uint64_t now);
+/* Nobody waits for this gather any more; tell: its gathered() is called, ABORTED.
+ * False: there is no such gather. */
+bool owner_gather_forget(struct storm_owner *o, const void *token, bool tell);
+void owner_gather_end_all(struct storm_owner *o);
 
 /* owner_data.c */
 /* Begin to send the DATA of the next operation. */

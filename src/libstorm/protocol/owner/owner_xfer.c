@@ -328,6 +328,8 @@ void storm_owner_forget(struct storm_owner *o, void *token, uint64_t now)
 		p = &(*p)->next;
 	x = *p;
 	if (!x)
+		owner_gather_forget(o, token, false);
+	if (!x)
 		return;
 	if (x->state == XFER_QUEUED &&
 	    (o->phase == OWNER_NEW || !owner_xfer_in_open(o, x))) {
@@ -347,7 +349,7 @@ bool storm_owner_cancel(struct storm_owner *o, const void *token, uint64_t now)
 	while (x && x->token != token)
 		x = x->next;
 	if (!x)
-		return false;
+		return owner_gather_forget(o, token, true);
 	if (x->state == XFER_DECIDED)
 		return x->decision == STORM_ABORT && !x->each.shown;
 	if (x->state == XFER_QUEUED)
