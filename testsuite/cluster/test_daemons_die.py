@@ -236,6 +236,7 @@ def test_cell(lab, daemon, fault, moment):
     again(lab)
 
 
+@pytest.mark.every_release
 def test_slurmstepd_killed(lab):
     """Slurm notices it nowhere. Its tasks end with all that they have started, srun and
     slurmctld are told, and another step's tasks on the node go on."""
