@@ -33,7 +33,9 @@ STOCK = {
             "srun exits with 0 if a step ends before all of its tasks have begun"},
     "lost output": {
         r"falling back to Slurm's (standard launch|own messages)":
-            "a standard launch can lose what a task wrote last, if its node is cut"}}
+            "a standard launch can lose what a task wrote last, if its node is cut",
+        r"Abandoning IO \d+ secs after job shutdown initiated":
+            "srun exits with 0 if a node dies that has output left, and names no node"}}
 #: ... and this one by what is missing
 WAITS = "srun waits 10 minutes for a task whose slurmstepd could not connect to it, " \
     "also when the job is over"

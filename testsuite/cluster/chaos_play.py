@@ -351,7 +351,7 @@ class Chaos:
             if "storm-20001" in self.c.listing(node):
                 found += [f"{node}: /tmp/storm-20001/{f}" for f in
                           self.c.listing(node, "/tmp/storm-20001")
-                          if not f.endswith(".sock")]
+                          if not f.endswith((".sock", ".log"))]
             sessions = self.c.agent(node)["sessions"]
             if sessions > 1:
                 found.append(f"{node}: {sessions} sessions")

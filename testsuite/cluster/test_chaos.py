@@ -89,6 +89,10 @@ def test_what_stock_does_as_well():
     assert "srun exits with 0" in why
     (_, _, why), = judge(unit(state="TIMEOUT"), [CUT])
     assert why is None
+    err = "srun: error: eio_handle_mainloop: Abandoning IO 60 secs after job shutdown " \
+        "initiated\n"
+    (_, _, why), = judge(unit(out="0: begin\n0: end\n", err=err), [CUT])
+    assert "output left" in why
     for marks, known in (({"begun": {0: 1}, "ended": {0: 1}}, True),
                          ({"begun": {0: 1, 1: 1}, "ended": {0: 1}}, False)):
         (_, _, why), = judge(unit(state="TIMEOUT", hangs=True, marks=marks), [CUT])
