@@ -14,7 +14,7 @@ import normal
 from bad_paths import ON_A_NODE, nothing_known
 from conftest import make
 from firewall import dropped, nft
-from harness import until
+from harness import key, until
 from lab import net, slurmconf
 
 pytestmark = pytest.mark.storm_only
@@ -284,4 +284,62 @@ def test_small_mtu(lab):
         run = lab.srun(STEP)
     ran(lab, run, launched=False)
     assert "node n3: " + ON_A_NODE["mtu"][2] in run.err, str(run)
+    usual(lab)
+
+
+@contextlib.contextmanager
+def interface_mtu(lab, host, mtu):
+    def put(size):
+        lab.root(f"ip link set eth0 mtu {size}", host=host)
+    put(mtu)
+    try:
+        yield
+    finally:
+        put(1500)
+
+
+def of_size(lab, run, mtu):
+    """It took datagrams that fit: each holds less than its own length. How many it sent
+    itself is known of a broadcast by multicast."""
+    ran(lab, run)
+    assert run.err == "" and run.steps[0]["multicast"], str(run)
+    assert run.counter("tx_datagrams") > (lab.bin / "big").stat().st_size // mtu, str(run)
+
+
+@pytest.mark.parametrize("mtu", [1280, 576])
+def test_small_mtu_of_srun_s_interface(lab, mtu):
+    with interface_mtu(lab, "login", mtu):
+        of_size(lab, lab.srun(STEP), mtu)
+    usual(lab)
+
+
+@pytest.mark.parametrize("mtu", [1280, 576])
+def test_small_mtu_of_an_interface(lab, mtu):
+    """Made so while the agent runs: the node hears all. The next agent says so."""
+    with interface_mtu(lab, "n3", mtu):
+        run = lab.srun(STEP)
+        ran(lab, run)
+        assert run.err == "", str(run)
+        lab.lab.restart("n3", "agent")
+        lab.lab.wait_agents(["n3"])
+        lab.remove("/tmp/app")
+        of_size(lab, lab.srun(STEP), mtu)
+    lab.lab.restart("n3", "agent")
+    lab.lab.wait_agents(["n3"])
+    usual(lab)
+
+
+def test_small_mtu_in_the_chain(lab):
+    """n1 relays to others what does not fit any more. They ask again, and its slurmd's
+    log has a remedy."""
+    before = len(lab.lab.log("n1", "slurmd"))
+    key(lab, "Multicast", "no")
+    try:
+        with interface_mtu(lab, "n1", 1280):
+            run = lab.srun(STEP)
+    finally:
+        key(lab, "Multicast", "yes")
+    ran(lab, run)
+    assert run.err == "", str(run)
+    assert "do not fit in a packet to " in lab.lab.log("n1", "slurmd")[before:]
     usual(lab)

@@ -146,10 +146,11 @@ static void udp_send_failed(struct storm_udp *u, const struct sockaddr_in *to,
 	*logged = true;
 	inet_ntop(AF_INET, &to->sin_addr, text, sizeof(text));
 	if (err == EMSGSIZE)
-		storm_log(STORM_LOG_WARN,
-			  "%zu bytes do not fit in a packet to "
-			  "%s (interface %s): set a smaller MTU in storm.conf",
-			  seg, text, u->iface.name);
+		storm_log(
+			STORM_LOG_WARN,
+			"%zu bytes do not fit in a packet to "
+			"%s (interface %s): set a smaller MTU in storm.conf, or restart slurmd if the interface's MTU was changed",
+			seg, text, u->iface.name);
 	else
 		storm_log(STORM_LOG_WARN,
 			  "sending to %s failed (interface "
