@@ -222,6 +222,27 @@ def test_switch_forgets_the_group(lab, which):
     usual(lab)
 
 
+@pytest.mark.parametrize("deaf, says", [
+    ("n3", "n1 or one below it"), ("n2", "n2 or one below it")])
+def test_srun_names_who_is_deaf(lab, deaf, says):
+    """With -v, once: as well as the tree tells."""
+    with dropped(lab.lab, deaf, *NO_GROUP):
+        run = lab.srun("-v " + STEP)
+    ran(lab, run)
+    assert re.findall("multicasts? .*reach.*", run.err) == [
+        "multicast does not reach all nodes: data go along the chain (none comes to "
+        f"{says})"], str(run)
+    usual(lab)
+
+
+def test_srun_names_a_leaf(lab):
+    """Two nodes are the owner's children, and have none below them."""
+    with dropped(lab.lab, "n2", *NO_GROUP):
+        run = lab.srun("-v -N2 -n2 -w n1,n2 {do} say ran")
+    assert (run.code, run.out) == (0, "ran\n" * 2), str(run)
+    assert "data go along the chain (none comes to n2)\n" in run.err, str(run)
+
+
 # -- links ----------------------------------------------------------------------------
 
 def test_link_is_down_for_5_s(lab):

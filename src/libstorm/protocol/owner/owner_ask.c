@@ -4,6 +4,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <stdio.h>
+
 #include "owner_private.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
@@ -15,6 +17,7 @@
 #define ASK_EARLY (40 * STORM_MS)
 #define EARLY STORM_SEC
 #define NEW_AGAIN (4 * STORM_MS)
+#define NAMED 4 /* children in a line of the log */
 
 void owner_ask_soon(struct storm_owner *o, uint64_t now)
 {
@@ -187,4 +190,36 @@ void owner_blame_outside(const struct storm_owner *o,
 		for (uint32_t n = out->r[i].first; n <= out->r[i].last; n++)
 			if (storm_idset_has(p, n))
 				storm_faults_add(l, n, STORM_ELOST, 0);
+}
+
+/* ------------------------------------------------------------------- naming --- */
+
+/* A STATUS says only whether all of a subtree have heard a multicast. */
+void owner_log_deaf(const struct storm_owner *o, const char *what)
+{
+	char text[NAMED * (STORM_NAME_MAX + 32)] = "", name[STORM_NAME_MAX + 1];
+	uint32_t below[STORM_RADIX_MAX], named = 0, more = 0;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < o->children; i++) {
+		const struct storm_child *c = &o->child[i];
+
+		if (c->heard && c->status.flags & STORM_STATUS_MCAST)
+			continue;
+		if (named == NAMED) {
+			more++;
+			continue;
+		}
+		n += (size_t) snprintf(
+			text + n, sizeof(text) - n, "%s%s%s", named ? ", " : "",
+			storm_nodes_name(&o->open->nodes, c->node, &name),
+			storm_tree_children(&o->tree, c->node, below) ?
+				" or one below it" :
+				"");
+		named++;
+	}
+	if (more)
+		snprintf(text + n, sizeof(text) - n, ", and %u more", more);
+	storm_log(STORM_LOG_INFO, "%s%s%s%s", what,
+		  named ? " (none comes to " : "", text, named ? ")" : "");
 }

@@ -572,8 +572,8 @@ static void owner_doubt_multicast(struct storm_owner *o, uint64_t now)
 	o->send.deaf_beats = 0;
 	o->send.multicast = false;
 	o->send.doubted = true;
-	storm_log(
-		STORM_LOG_INFO,
+	owner_log_deaf(
+		o,
 		"cluster domain: multicasts do not reach all nodes any more: all goes down the tree");
 }
 

@@ -198,8 +198,8 @@ static uint64_t owner_open_tick_probing(struct storm_owner *o, uint64_t now)
 	cut |= o->faults.count > 0;
 	o->faults.count = 0; /* they are found again */
 	if (cut || now >= end) {
-		storm_log(
-			STORM_LOG_INFO,
+		owner_log_deaf(
+			o,
 			"multicast does not reach all nodes: data go along the chain");
 		owner_open_done(o, now);
 	} else if (now >= o->ask.at) {

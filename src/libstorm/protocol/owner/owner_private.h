@@ -356,6 +356,9 @@ void owner_blame_late(const struct storm_owner *o,
  * faults. */
 void owner_blame_outside(const struct storm_owner *o,
 			 const struct storm_idset *p, struct storm_faults *l);
+/* Log at INFO what has become of multicast, and which children have heard none, or nodes
+ * below them. */
+void owner_log_deaf(const struct storm_owner *o, const char *what);
 
 /* owner_report.c */
 /* A part of a report of this child's subtree has come. */

@@ -353,8 +353,8 @@ static void owner_repair_leave_group(struct storm_owner *o, uint64_t now)
 	/* what the group lost says nothing of the chain's pace */
 	o->data.rate = (double) o->conf.set.rate;
 	owner_data_recover(o);
-	storm_log(
-		STORM_LOG_INFO,
+	owner_log_deaf(
+		o,
 		"multicasts do not reach all nodes any more: data go along the chain");
 	owner_ask_new(o, now);
 }
