@@ -251,11 +251,13 @@ def test_a_paused_host_has_missed_all(lab):
     for _ in range(2):
         before = len(said(lab))
         lab.fault("pause", "n3")
-        for what in ("gives no sign of life", "is overdue", "is back"):
-            until(lambda what=what: f"node n3 {what}" in said(lab)[before:],
-                  lambda: said(lab)[before:])
-            if what == "is overdue":
-                lab.heal()
+        until(lambda before=before: "node n3 is overdue" in said(lab)[before:],
+              lambda: f"n3 to be overdue: {node(lab)}")
+        lab.heal()
+        until(lambda before=before: said(lab)[before:].rfind("node n3 is back") >
+              said(lab)[before:].rfind("node n3 is excluded") or
+              "node n3 is a member" in said(lab)[before:],
+              lambda: f"n3 to be back: {node(lab)}")
 
 
 def test_a_planned_reboot_is_no_failure():
