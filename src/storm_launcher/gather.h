@@ -5,8 +5,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#ifndef STORM_GATHER_H
-#define STORM_GATHER_H
+#ifndef STORM_LAUNCHER_GATHER_H
+#define STORM_LAUNCHER_GATHER_H
 
 #include <stddef.h>
 

@@ -31,6 +31,7 @@ struct witness_round {
 	uint32_t node;
 	int fd[PORTS]; /* -1: it has answered, or could not be asked */
 	bool heard[PORTS];
+	bool asked; /* both, at first */
 	uint64_t until;
 };
 
@@ -115,7 +116,7 @@ static void witness_close(struct witness_round *r, int port)
 	r->fd[port] = -1;
 }
 
-/* Without a socket, or a way there, the round ends in silence of its own time. */
+/* Without a socket, or a way there, the round tells nothing when its time is over. */
 static void witness_begin(struct witness_round *r, uint32_t node, uint64_t now)
 {
 	const struct table_node *n = node_table_get(node);
@@ -126,6 +127,7 @@ static void witness_begin(struct witness_round *r, uint32_t node, uint64_t now)
 	for (int i = 0; i < PORTS; i++)
 		r->fd[i] = to[i]->port && !n->lost ? witness_connect(to[i]) :
 						     -1;
+	r->asked = r->fd[SLURMD] >= 0 && r->fd[!SLURMD] >= 0;
 }
 
 /* Locked. */
@@ -165,6 +167,7 @@ static void witness_hear(struct witness_round *r, int port, uint64_t now)
 /* Locked. */
 static void witness_expire(struct witness_round *r, bool late, uint64_t now)
 {
+	late |= !r->asked;
 	for (int i = 0; i < PORTS && !late; i++)
 		if (!r->heard[i])
 			witness_say(r, i, ANSWER_SILENT, now);

@@ -260,6 +260,78 @@ def test_a_paused_host_has_missed_all(lab):
               lambda: f"n3 to be back: {node(lab)}")
 
 
+def test_the_first_node_of_a_step_dies(lab):
+    """slurmctld has it as the batch host of srun's and salloc's jobs, which have no
+    script: the step ends as with any other node."""
+    step = Step(lab, "-w", "n[3-4]", nodes=2)
+    lab.fault("kill", "n3")
+    step.says(UNREACHABLE)
+    code, _ = step.ends()
+    assert code and "Node failure on n3" in step.said(), step.said()
+    lab.heal()
+    good(lab)
+
+
+@pytest.mark.lab_with("FailedNode=drain")
+def test_a_new_strober_finds_a_dead_node(lab):
+    """It resumes none before it knows which are silent."""
+    port(lab, "n3", "down")
+    until(lambda: re.search(r"State=\S*DRAIN.*Reason=storm: no heartbeat", node(lab)),
+          lambda: f"n3 to be drained: {node(lab)}")
+    before = len(said(lab))
+    lab.kill("ctl", "storm_strober")
+    until(lambda: "the cluster domain is open" in said(lab)[before:], "another strober")
+    until(lambda: "node n3: host unreachable" in said(lab)[before:] or
+          "failed=host-unreachable" in node(lab), lambda: f"n3 to be found: {node(lab)}")
+    assert "node n3 is back" not in said(lab), said(lab)[before:]
+    assert "signs of life again" not in said(lab)[before:]
+    port(lab, "n3", "up")
+    good(lab)
+
+
+@pytest.mark.lab_with("FailedNode=drain")
+def test_a_witness_without_sockets_proves_nothing(lab):
+    """slurmd answers, and cannot be asked: the node is a suspect until ActAfter."""
+    step = Step(lab)
+    pid, = lab.pids("ctl", "storm_strober")
+    owner = os.stat(f"/proc/{pid}")
+
+    def descriptors(soft):
+        subprocess.run(["prlimit", "--pid", str(pid), f"--nofile={soft}:"], check=True,
+                       user=owner.st_uid, group=owner.st_gid, extra_groups=[])
+
+    descriptors(8)
+    before = len(said(lab))
+    lab.kill("n3", "agent", signal.SIGSTOP)
+    until(lambda: "node n3: no sign of life" in said(lab)[before:], "the suspicion")
+    until(lambda: "node n3 is overdue" in said(lab)[before:], "two seconds more")
+    assert "host unreachable" not in said(lab)[before:], said(lab)[before:]
+    descriptors(1024)
+    lab.kill("n3", "agent", signal.SIGCONT)
+    good(lab)
+    step.goes()
+    assert step.ends()[0] == 0, step.said()
+
+
+def test_all_nodes_are_silent():
+    """Of so few that MaxFailedNodes is more: slurmctld's own cable is out."""
+    made = new_lab("cable", 2, ["FailedNode=drain"])
+    try:
+        members(made)
+        step = Step(made, nodes=2)
+        made.fault("cut", "ctl")
+        until(lambda: "all nodes are silent at once" in said(made), lambda: said(made))
+        until(lambda: said(made).count("host unreachable") == 2, lambda: said(made))
+        made.heal()
+        for host in ("n1", "n2"):
+            good(made, host)
+        assert "draining" not in said(made) and "ending it" not in said(made)
+        step.goes()
+        assert step.ends()[0] == 0, step.said()
+    finally:
+        made.down()
+
+
 def test_a_planned_reboot_is_no_failure():
     """Nor is a node that slurmctld has set down itself: nothing is said of either."""
     made = new_lab("planned", 3, ["FailedNode=down"], ["RebootProgram=/bin/true"])

@@ -75,7 +75,8 @@ static const char *failed_outcome(const struct failed_node *n, bool many)
 	if (n->v.state != STROBER_FOUND)
 		return "";
 	if (n->v.cause != STROBER_UNREACHABLE)
-		return "; what runs there goes on";
+		return n->m.ended ? "; what ran there was given up" :
+				    "; what runs there goes on";
 	return many ? "; so are many nodes at once, so nothing is given up" :
 	       n->m.ended ? "; what runs there is given up" :
 			    "";
@@ -115,9 +116,11 @@ static char *failed_reason(const struct failed_node *n)
 			      failed_cause(&n->v));
 }
 
+/* 22.05 makes a Reason root's when it is reconfigured. */
 static bool failed_has_reason(const node_record_t *n)
 {
-	return n->reason && n->reason_uid == slurm_conf.slurm_user_id &&
+	return n->reason &&
+	       (!n->reason_uid || n->reason_uid == slurm_conf.slurm_user_id) &&
 	       (!strncmp(n->reason, NO_HEARTBEAT, strlen(NO_HEARTBEAT)) ||
 		!strncmp(n->reason, NO_SLURMD, strlen(NO_SLURMD)));
 }
@@ -159,7 +162,9 @@ static void failed_set_view(struct failed_node *n, const node_record_t *node,
 	v->excused = node_state_is_away(node);
 	v->taken = IS_NODE_DRAIN(node);
 	v->ours = failed_is_ours(node);
-	v->talks = x && node->last_response > n->heard / USEC + 1;
+	/* a time that is to come is of before the clock was set back */
+	v->talks = x && node->last_response > n->heard / USEC + 1 &&
+		   node->last_response <= failed_wall() / USEC + 1;
 }
 
 /* --------------------------------------------------------------------- acts --- */
@@ -230,7 +235,10 @@ static void failed_say(const struct failed *f, const char *name, uint32_t i,
 static void failed_log_many(struct failed *f, bool many, uint32_t count,
 			    uint32_t limit)
 {
-	if (many && !f->many)
+	if (many && !f->many && count <= limit)
+		error("storm: all nodes are silent at once that could be heard (%u): this host's network has failed, and not the nodes; none is drained, and no step is given up",
+		      count);
+	else if (many && !f->many)
 		error("storm: %u of %u nodes are silent at once, more than MaxFailedNodes (%u): a switch has failed, or this host's network, and not the nodes; none is drained, and no step is given up",
 		      count, f->nnodes, limit);
 	if (!many && f->many)
@@ -317,7 +325,7 @@ static bool failed_views(struct failed *f, const struct snapshot *s,
 			 const struct storm_gang_conf *conf,
 			 struct failed_rule *rule)
 {
-	uint32_t limit = failed_limit(conf, s->nnodes), count = 0;
+	uint32_t limit = failed_limit(conf, s->nnodes), count = 0, answer = 0;
 	bool changed = false, health = false;
 	int at = 0;
 
@@ -330,11 +338,13 @@ static bool failed_views(struct failed *f, const struct snapshot *s,
 		f->node[i].health = w.health;
 		health |= failed_health_is_news(&f->node[i]);
 		count += failed_counts(&f->node[i].v);
+		answer += failed_may_fail(&f->node[i].v) &&
+			  !failed_is_silent(&f->node[i].v);
 	}
 	if (health)
 		failed_log_health(f, s);
 	/* when a switch is back its nodes return one after the other */
-	if (count > limit)
+	if (count > limit || (count && !answer))
 		f->many_at = storm_now();
 	rule->many = f->many_at && storm_now() < f->many_at + rule->act_after;
 	failed_log_many(f, rule->many, count, limit);

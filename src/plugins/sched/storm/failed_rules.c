@@ -35,11 +35,21 @@ static bool failed_lacks_slurmd(const struct failed_view *v)
 	return v->state == STROBER_FOUND && v->cause == STROBER_SLURMD_GONE;
 }
 
+bool failed_is_silent(const struct failed_view *v)
+{
+	return v->state == STROBER_SUSPECT ||
+	       (v->state == STROBER_FOUND && v->cause == STROBER_UNREACHABLE);
+}
+
+bool failed_may_fail(const struct failed_view *v)
+{
+	return !v->excused && !v->never;
+}
+
 bool failed_counts(const struct failed_view *v)
 {
-	return !v->excused && !v->never &&
-	       (v->state == STROBER_SUSPECT || failed_lacks_slurmd(v) ||
-		(v->state == STROBER_FOUND && v->cause == STROBER_UNREACHABLE));
+	return failed_may_fail(v) &&
+	       (failed_is_silent(v) || failed_lacks_slurmd(v));
 }
 
 /* What cannot be taken back. */

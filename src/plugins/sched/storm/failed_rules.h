@@ -57,6 +57,10 @@ enum failed_act {
 unsigned int failed_acts(const struct failed_rule *r,
 			 const struct failed_view *v, struct failed_memory *m);
 
+/* Does nothing there answer, as far as is known? */
+bool failed_is_silent(const struct failed_view *v);
+/* Could it be a failure? */
+bool failed_may_fail(const struct failed_view *v);
 /* Does it count among the nodes that have failed (MaxFailedNodes)? */
 bool failed_counts(const struct failed_view *v);
 /* Are so many of so many nodes more than MaxFailedNodes? */

@@ -36,6 +36,7 @@
 struct failed_step {
 	char *node;
 	slurm_step_id_t id;
+	uint32_t run; /* of its job, which has the same number when it is requeued */
 };
 
 /* ------------------------------------------------------------------ whose --- */
@@ -54,6 +55,13 @@ static bool failed_steps_has_srun(const node_record_t *node,
 	return layout_fits_step(step) &&
 	       step->step_id.step_id <= SLURM_MAX_NORMAL_STEP_ID &&
 	       failed_steps_is_here(node, step->step_node_bitmap);
+}
+
+/* Is the job's script there?  slurmctld has a batch_host for srun and salloc, too. */
+static bool failed_steps_has_script(const node_record_t *node,
+				    const job_record_t *job)
+{
+	return job->batch_flag && !xstrcmp(job->batch_host, node->name);
 }
 
 /* Call act() for each job that runs on the node. */
@@ -119,7 +127,7 @@ static void failed_steps_tell_job(const node_record_t *node, job_record_t *job,
 	}
 	list_iterator_destroy(it);
 	/* a script's output is written by its node, which must be there */
-	if (!told && xstrcmp(job->batch_host, node->name))
+	if (!told && !failed_steps_has_script(node, job))
 		srun_user_message(job, text);
 }
 
@@ -150,7 +158,8 @@ static void failed_steps_remember(const node_record_t *node,
 	xrecalloc(given->step, given->count + 1, sizeof(*given->step));
 	given->step[given->count++] =
 		(struct failed_step) { .node = xstrdup(node->name),
-				       .id = step->step_id };
+				       .id = step->step_id,
+				       .run = step->job_ptr->restart_cnt };
 }
 
 /* End the step's tasks on these hosts, which are taken over. */
@@ -231,7 +240,7 @@ static void failed_steps_end_job(const node_record_t *node, job_record_t *job,
 	uint32_t n = 0;
 
 	/* its script has gone with the node: only slurmctld can end the job */
-	if (!xstrcmp(job->batch_host, node->name))
+	if (failed_steps_has_script(node, job))
 		return;
 	srun_node_fail(job, node->name);
 	it = list_iterator_create(job->step_list);
@@ -255,6 +264,15 @@ void failed_steps_end(const node_record_t *node, struct failed_given *given)
 	failed_steps_jobs(node, given, failed_steps_end_job);
 }
 
+/* A job that was requeued may run there again.  What is left of its last run slurmd has
+ * ended by slurmctld's word, before it took the next. */
+static bool failed_steps_is_same(const struct failed_step *s)
+{
+	const job_record_t *job = find_job_record(s->id.job_id);
+
+	return !job || !layout_fits_job(job) || job->restart_cnt == s->run;
+}
+
 void failed_steps_fence(const node_record_t *node, struct failed_given *given)
 {
 	uint32_t kept = 0;
@@ -266,7 +284,7 @@ void failed_steps_fence(const node_record_t *node, struct failed_given *given)
 			given->step[kept++] = *s;
 			continue;
 		}
-		if (node)
+		if (node && failed_steps_is_same(s))
 			failed_steps_kill(&s->id, hostlist_create(s->node),
 					  node->protocol_version);
 		xfree(s->node);
