@@ -23,7 +23,7 @@ static const struct storm_verb {
 } verbs[] = {
 	{ "check", "storm_check", false }, { "each", "storm_each", false },
 	{ "hold", "storm_hold", true },	   { "release", "storm_hold", true },
-	{ "stack", "storm_stack", false },
+	{ "stack", "storm_stack", false }, { "status", "storm_status", false },
 };
 
 static const char usage[] =
@@ -33,12 +33,14 @@ static const char usage[] =
 	"       storm ps\n"
 	"       storm each [OPTIONS] COMMAND ::: ARGUMENTS\n"
 	"       storm stack [OPTIONS] JOB[.STEP]\n"
+	"       storm status [OPTIONS]\n"
 	"check: what STORM needs on this host, and the network to agents.\n"
 	"hold, release: take the turns of a running job from it; give them back.\n"
 	"run: start tasks inside a job, without a step for each.\n"
 	"ps: what runs so in this job, and what waits.\n"
 	"each: a command for each argument, in GNU parallel's words.\n"
 	"stack: where the tasks of a job are, equal stacks in one line.\n"
+	"status: what the agents of all nodes say, by one question.\n"
 	"\n"
 	"  -V, --version  print the version\n"
 	"  -h, --help     print this summary; after a subcommand, that one's\n";
@@ -77,7 +79,7 @@ int main(int argc, char **argv)
 	/* options may stand before hold and release, which know their version */
 	if (*verb == '-')
 		return storm_become("storm_hold", argv);
-	fputs("storm: check, each, hold, ps, release, run or stack; see storm --help\n",
+	fputs("storm: check, each, hold, ps, release, run, stack or status; see storm --help\n",
 	      stderr);
 	return USAGE;
 }

@@ -16,6 +16,7 @@
  *	agent_flood.c	what a flood may cost
  *	agent_local.c	the local socket
  *	agent_stats.c	the counters as JSON
+ *	agent_state.c	what storm status asks
  *  turns/
  *	agent_gang*.c	this node's part in gang scheduling
  *	agent_strobe.c	the thread that takes strobes, and agent_gate.c
@@ -133,6 +134,7 @@ struct agent_count {
 
 struct agent {
 	const char *node;
+	uint64_t began_at; /* ns, storm_now() */
 	struct storm_conf conf;
 	char conf_stamp[STORM_CONF_STAMP_MAX];
 

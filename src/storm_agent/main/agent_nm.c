@@ -18,6 +18,7 @@
 #include "agent_local.h"
 #include "agent_nm.h"
 #include "agent_pulse.h"
+#include "agent_state.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/step_name.h"
@@ -114,6 +115,16 @@ static void agent_nm_acked(void *host, void *ctx, uint8_t kind,
 	agent_local_acked(ctx, kind, ids);
 }
 
+static bool agent_nm_gather(void *host, void *ctx, uint64_t session,
+			    uint64_t id, const void *query, size_t len,
+			    struct storm_gather_own *own)
+{
+	(void) session;
+	(void) id;
+	agent_state(host, ctx, query, len, own);
+	return true;
+}
+
 static bool agent_nm_trusted(void *host, uint32_t uid)
 {
 	(void) host;
@@ -136,6 +147,7 @@ static const struct storm_nm_ops agent_nm_ops = {
 	.file_end = agent_file_end,
 	.event = agent_nm_event,
 	.strobe = agent_nm_strobe,
+	.gather = agent_nm_gather,
 	.acked = agent_nm_acked,
 	.trusted = agent_nm_trusted,
 };

@@ -29,6 +29,7 @@
 #include "agent_nm.h"
 #include "agent_place.h"
 #include "agent_pulse.h"
+#include "src/libstorm/base/clock.h"
 #include "src/libstorm/transport/udp/udp_port.h"
 #include "src/libstorm/wire/credential.h"
 #include "src/storm_agent/agent.h"
@@ -179,6 +180,7 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port,
 	char *dir, *lines, *slurm_lines;
 
 	a.node = node;
+	a.began_at = storm_now();
 	a.slurmd.port = slurmd_port;
 	agent_answer_init(&a.answers);
 	agent_io_init(&a.ios);

@@ -1,0 +1,98 @@
+/*
+ * agent_state.c - see agent_state.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "slurm/slurm.h"
+#include "src/common/read_config.h"
+
+#include "agent_state.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/protocol/nm/nm.h"
+#include "src/storm_agent/agent.h"
+#include "src/storm_agent/agent_session.h"
+#include "src/storm_agent/turns/agent_gang.h"
+#include "src/storm_common/agent_contract.h"
+#include "src/storm_common/health_word.h"
+#include "src/storm_common/no_gang.h"
+#include "src/storm_common/state_keys.h"
+
+static void agent_state_value(storm_gather_t *own, const char *key,
+			      const char *value)
+{
+	storm_gather_value(own, key, strlen(key), value, strlen(value));
+}
+
+static void agent_state_count(storm_gather_t *own, const char *key, uint64_t n)
+{
+	storm_gather_count(own, key, strlen(key), n);
+}
+
+static bool agent_state_is_member(const struct agent *a)
+{
+	const struct agent_session *s = a->sessions;
+
+	while (s && !s->cluster)
+		s = s->next;
+	return s;
+}
+
+static void agent_state_gang(const struct agent *a, storm_gather_t *own)
+{
+	char word[NO_GANG_WORD];
+
+	if (a->gang_lacks)
+		no_gang_word(a->gang_lacks, &word);
+	agent_state_value(own, STATE_GANG,
+			  a->gang_lacks		   ? word :
+			  agent_state_is_member(a) ? STATE_GANG_IN :
+						     STATE_GANG_OUT);
+}
+
+static void agent_state_health(const struct agent *a, storm_gather_t *own)
+{
+	const char *word = health_word(health_cause_of(a->health.value));
+
+	agent_state_value(own, STATE_HEALTH, word ? word : STATE_WELL);
+	if (!a->slurmd.lifelines)
+		agent_state_value(own, STATE_SLURMD, STATE_GONE);
+}
+
+static void agent_state_counters(struct agent *a, storm_gather_t *own)
+{
+	const struct agent_count c = agent_gang_count(a);
+	struct storm_nm_stats n;
+
+	storm_nm_stats(a->nm, &n);
+	agent_state_count(own, STATE_AGE,
+			  (storm_now() - a->began_at) / STORM_SEC);
+	agent_state_count(own, STATE_SESSIONS, n.sessions);
+	agent_state_count(own, STATE_LAUNCHES, c.launches);
+	agent_state_count(own, STATE_LAUNCHES_FAILED, c.launches_failed);
+	agent_state_count(own, STATE_FILES, c.files);
+	agent_state_count(own, STATE_FILES_FAILED, c.files_failed);
+	agent_state_count(own, STATE_BYTES, c.bytes);
+	agent_state_count(own, STATE_SIGNALS, c.signals);
+	agent_state_count(own, STATE_REPAIRED, n.repaired);
+}
+
+void agent_state(struct agent *a, const struct agent_session *s,
+		 const void *query, size_t len, storm_gather_t *own)
+{
+	uint32_t uid = s->step.uid;
+
+	if (len != strlen(STATE_QUERY) || memcmp(query, STATE_QUERY, len))
+		return;
+	agent_state_value(own, STATE_BUILD, AGENT_BUILD);
+	/* as scontrol show node then says nothing to them */
+	if (slurm_conf.private_data & PRIVATE_DATA_NODES && uid &&
+	    uid != slurm_conf.slurm_user_id)
+		return;
+	agent_state_gang(a, own);
+	agent_state_health(a, own);
+	agent_state_counters(a, own);
+}

@@ -1,0 +1,35 @@
+/*
+ * state_keys.h - what agents answer to storm status: keys of a gather
+ * (storm_gather()), which one question for all nodes combines.  No Slurm header.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_STATE_KEYS_H
+#define STORM_STATE_KEYS_H
+
+/* The question.  An agent that does not know one answers with nothing. */
+#define STATE_QUERY "state"
+
+/* Values, of few words each, so that equal nodes become one entry. */
+#define STATE_BUILD "build"   /* AGENT_BUILD of agent_contract.h */
+#define STATE_HEALTH "health" /* health_word(), or STATE_WELL */
+#define STATE_WELL "well"
+#define STATE_GANG "gang" /* no_gang_word(), or one of these */
+#define STATE_GANG_IN "member"
+#define STATE_GANG_OUT "no member"
+#define STATE_SLURMD "slurmd" /* of a node whose agent has none: STATE_GONE */
+#define STATE_GONE "gone"
+
+/* Counters, since the agent began. */
+#define STATE_AGE "age" /* s since then */
+#define STATE_SESSIONS "sessions"
+#define STATE_LAUNCHES "launches"
+#define STATE_LAUNCHES_FAILED "launches failed"
+#define STATE_FILES "files"
+#define STATE_FILES_FAILED "files failed"
+#define STATE_BYTES "bytes"
+#define STATE_SIGNALS "signals"
+#define STATE_REPAIRED \
+	"repaired" /* chunks that were sent again for this node */
+
+#endif

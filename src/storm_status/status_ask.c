@@ -1,0 +1,120 @@
+/*
+ * status_ask.c - see status_ask.h.
+ *
+ * A step's domain needs all of its nodes.  So those that do not open it are left out
+ * of the next one.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "slurm/slurm.h"
+#include "src/common/read_config.h"
+#include "src/common/xmalloc.h"
+
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
+#include "src/storm_common/state_keys.h"
+#include "status_ask.h"
+
+#define TRIES 4		     /* domains, each without the silent of the last */
+#define OPEN (3 * STORM_SEC) /* within which agents answer OPEN */
+#define GATHER (2 * STORM_SEC) /* within which they answer the question */
+
+static storm_domain_t *status_domain(const struct status_nodes *n,
+				     const struct storm_conf *c,
+				     struct status_answer *a, int *err)
+{
+	struct storm_node *is = xcalloc(n->count, sizeof(*is));
+	struct storm_domain_conf dc = { .nodes = is };
+	storm_domain_t *d = NULL;
+
+	a->count = 0;
+	for (uint32_t i = 0; i < n->count; i++)
+		if (!n->node[i].silent) {
+			is[a->count] = n->node[i].is;
+			a->asked[a->count++] = i;
+		}
+	dc.count = a->count;
+	dc.set = c->set;
+	dc.set.open_timeout = storm_min(dc.set.open_timeout, OPEN);
+	dc.agent_uid = slurm_conf.slurmd_user_id;
+	dc.job_id = dc.step_id = dc.step_het = NO_VAL;
+	*err = STORM_OK;
+	if (a->count)
+		d = storm_domain_create(&dc, err);
+	xfree(is);
+	return d;
+}
+
+static void status_mark(struct status_nodes *n, const struct status_answer *a,
+			const struct storm_outcome *out)
+{
+	for (uint32_t i = 0; i < out->faults_kept; i++) {
+		const struct storm_fault *f = &out->faults[i];
+		struct status_node *node;
+
+		if (f->node >= a->count)
+			continue;
+		node = &n->node[a->asked[f->node]];
+		node->silent = true;
+		node->got.why = f->why;
+		node->got.sys = f->sys;
+	}
+}
+
+static void status_gather(struct status_nodes *n, storm_domain_t *d,
+			  struct status_answer *a)
+{
+	storm_event_t *e = storm_gather(d, NULL, STATE_QUERY,
+					strlen(STATE_QUERY),
+					storm_now() + GATHER);
+	struct storm_outcome out = { 0 };
+
+	if (!e)
+		return;
+	storm_test_event(e, true, STORM_NEVER, &out);
+	status_mark(n, a, &out);
+	storm_outcome_clear(&out);
+	storm_event_gathered(e, &a->table);
+	storm_event_destroy(e);
+	storm_domain_stats(d, &a->stats);
+}
+
+int status_ask(struct status_nodes *n, const struct storm_conf *c,
+	       struct status_answer *out, int *sys)
+{
+	int err = STORM_OK;
+
+	*out = (struct status_answer) { 0 };
+	*sys = 0;
+	out->asked = xcalloc(n->count, sizeof(*out->asked));
+	for (unsigned int i = 0; i < TRIES; i++) {
+		struct storm_outcome faults = { 0 };
+		storm_domain_t *d = status_domain(n, c, out, &err);
+
+		if (!d)
+			return err;
+		err = storm_domain_open(d);
+		if (!err)
+			err = storm_domain_wait_open(d, &faults);
+		if (!err)
+			status_gather(n, d, out);
+		status_mark(n, out, &faults);
+		storm_domain_destroy(d);
+		if (!err || !faults.faults_kept) {
+			storm_outcome_clear(&faults);
+			return err;
+		}
+		storm_outcome_clear(&faults);
+	}
+	return STORM_OK;
+}
+
+void status_answer_clear(struct status_answer *a)
+{
+	storm_gathered_clear(&a->table);
+	xfree(a->asked);
+}

@@ -1,0 +1,26 @@
+/*
+ * status_ask.h - ask the agents of nodes by one gather.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_STATUS_ASK_H
+#define STORM_STATUS_ASK_H
+
+#include "src/storm_common/storm_conf.h"
+#include "status_nodes.h"
+
+/* What the agents have answered. */
+struct status_answer {
+	struct storm_gathered table; /* numbers of nodes are indexes into asked */
+	uint32_t *asked;	     /* indexes into the nodes (xfree) */
+	uint32_t count;
+	struct storm_stats stats; /* what it cost the asker */
+};
+
+/* Those that do not answer are marked silent.  STORM_OK, also if nobody answers; or
+ * why this host can ask nobody, and *sys. */
+int status_ask(struct status_nodes *n, const struct storm_conf *c,
+	       struct status_answer *out, int *sys);
+void status_answer_clear(struct status_answer *a);
+
+#endif

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""storm status: one question to the agents of all nodes, which names those that do not
+answer, and why."""
+import json
+import os
+import signal
+
+import pytest
+
+from harness import Lab, until
+
+pytestmark = pytest.mark.storm_only
+
+STATUS = ["storm", "status"]
+
+
+def new_lab(name, nodes, conf=()):
+    made = Lab(f"status{os.getpid()}-{name}")
+    made.up(nodes, conf=["SchedulerType=sched/storm", *conf])
+    return made
+
+
+@pytest.fixture(scope="module")
+def lab():
+    made = new_lab("four", 4)
+    try:
+        until(lambda: asked(made)["gang"] == {"member": "n[1-4]"}, "all to be members")
+        yield made
+    finally:
+        made.down()
+
+
+def status(lab, *words, user="user"):
+    return lab.run([*STATUS, *words], cwd="/", user=user)
+
+
+def asked(lab, *words, user="user"):
+    """{key: {value: nodes}, or a sum}, and what stands beside it."""
+    done = status(lab, "--json", *words, user=user)
+    whole = json.loads(done.stdout)
+    found = {"silent": {s["nodes"]: s["reason"] for s in whole["no_answer"]},
+             "datagrams": whole["datagrams"], "code": done.returncode}
+    for one in whole["state"]:
+        if "value" in one:
+            found.setdefault(one["key"], {})[one["value"]] = one["nodes"]
+        else:
+            found[one["key"]] = one["sum"]
+    return found
+
+
+@pytest.mark.every_release
+def test_all_is_well(lab):
+    before = asked(lab)
+    done = lab.run(["srun", "-N4", "-n4", "--launch=storm", "--bcast=/tmp/status",
+                    "/bin/true"], cwd="/tmp", user="user")
+    assert done.returncode == 0, done.stderr
+    done = status(lab)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "4 of 4 agents answer"
+    assert [line.split()[:2] for line in lines[1:4]] == [
+        ["build", "n[1-4]:"], ["health", "n[1-4]:"], ["gang", "n[1-4]:"]], done.stdout
+    now = asked(lab)
+    assert (now["launches"] - before["launches"], now["files"] - before["files"]) == (4, 4)
+    size = lab.run(["stat", "-c", "%s", "/bin/true"], cwd="/").stdout
+    assert now["bytes"] - before["bytes"] == 4 * int(size)
+    assert (now["code"], now["silent"], now["health"]) == (0, {}, {"well": "n[1-4]"})
+
+
+def test_some_do_not_answer(lab):
+    """Each is named with its reason, and the others' state is whole."""
+    lab.fault("cut", "n2")
+    lab.fault("stop", "n3")
+    try:
+        now = asked(lab)
+        text = status(lab).stdout
+    finally:
+        lab.heal()
+    assert now["code"] == 1
+    assert set(now["silent"]) == {"n2", "n3"}, now
+    assert "nothing answers on TCP port" in now["silent"]["n2"], now
+    assert "is stopped, or hangs" in now["silent"]["n3"], now
+    assert list(now["health"].values()) == ["n[1,4]"], now
+    assert text.startswith("2 of 4 agents answer\nno answer  n2: nothing answers"), text
+    until(lambda: asked(lab)["gang"] == {"member": "n[1-4]"}, "all to be members again")
+
+
+def test_some_are_not_well(lab):
+    """A full disk, and an agent whose slurmd stands."""
+    lab.fault("fill", "n4")
+    try:
+        until(lambda: asked(lab)["health"].get("space") == "n4",
+              lambda: f"n4 to be full: {asked(lab)}")
+        assert asked(lab)["code"] == 1
+        assert asked(lab, "-w", "n[1-2]")["code"] == 0
+    finally:
+        lab.heal()
+    until(lambda: asked(lab)["code"] == 0, "n4 to be well")
+
+
+def test_a_list_of_nodes(lab):
+    assert asked(lab, "-w", "n2,n4")["health"] == {"well": "n[2,4]"}
+    done = status(lab, "-w", "n1,nobody")
+    assert done.returncode == 1
+    assert "no answer  nobody: Slurm has no address for it" in done.stdout
+    assert "1 of 2 agents answer" in done.stdout
+    done = status(lab, "everything")
+    assert done.returncode == 2 and "takes no everything" in done.stderr
+
+
+def test_slurmctld_is_not_needed(lab):
+    """It stands."""
+    pid, = lab.pids("ctl", "slurmctld")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        assert asked(lab)["health"] == {"well": "n[1-4]"}
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_as_few_datagrams_for_many():
+    """What comes to the asker does not grow with the nodes."""
+    big = new_lab("many", 24)
+    try:
+        until(lambda: asked(big)["gang"] == {"member": "n[1-24]"}, "members")
+        few = asked(big, "-w", "n[1-8]")
+        many = asked(big)
+        assert many["health"] == {"well": "n[1-24]"}
+        assert many["datagrams"] <= few["datagrams"] + 8, (few, many)
+    finally:
+        big.down()
+
+
+def test_private_nodes():
+    """slurm.conf hides nodes from users: they see versions alone."""
+    made = new_lab("private", 2, ["PrivateData=nodes"])
+    try:
+        mine, all_of_it = asked(made), asked(made, user="root")
+        assert set(mine) == {"silent", "datagrams", "code", "build"}, mine
+        assert {"health", "launches", "sessions"} <= set(all_of_it)
+    finally:
+        made.down()
