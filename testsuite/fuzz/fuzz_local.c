@@ -105,7 +105,7 @@ agent_stepd_watch(struct agent_session *s, int sock, uint32_t node,
 void agent_stepd_told(struct agent_stepd *d, uint8_t kind, uint32_t code,
 		      const struct storm_idset *ids)
 {
-	must(kind < KINDS && ids->count);
+	must((kind < KINDS || kind == STEP_REPORT_PIDS) && ids->count);
 	if (d)
 		d->code = code;
 }

@@ -234,7 +234,7 @@ void nm_gather_part(struct nm_session *s, uint32_t node, uint64_t id,
 	if (id > g->id) /* this node has not been asked yet */
 		return;
 	if (id < g->id || !g->running) { /* too late: it need not go on */
-		nm_send(s, STORM_MSG_GATHER_ACK, id, NULL, 0, node);
+		nm_send(s, STORM_MSG_GATHER_ACK, id, "", 0, node);
 		return;
 	}
 	got = storm_collect_part(&g->c, node, body, len,
@@ -242,7 +242,7 @@ void nm_gather_part(struct nm_session *s, uint32_t node, uint64_t id,
 	if (got < 0)
 		s->nm->link_stats.bad_wire++;
 	if (got > 0)
-		nm_send(s, STORM_MSG_GATHER_ACK, id, NULL, 0, node);
+		nm_send(s, STORM_MSG_GATHER_ACK, id, "", 0, node);
 	nm_gather_check(s, now);
 }
 

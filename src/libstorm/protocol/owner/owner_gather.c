@@ -353,7 +353,7 @@ void owner_gather_part(struct storm_owner *o, uint32_t node, uint64_t id,
 	if (got < 0)
 		o->link_stats.bad_wire++;
 	if (got)
-		storm_link_send(&o->link, STORM_MSG_GATHER_ACK, 0, id, NULL, 0,
+		storm_link_send(&o->link, STORM_MSG_GATHER_ACK, 0, id, "", 0,
 				&to, 1);
 	if (got)
 		owner_gather_tick(o, now);
