@@ -513,12 +513,26 @@ void storm_domain_self(const storm_domain_t *d, struct storm_addr *self)
 
 /* -------------------------------------------------------------- primitives --- */
 
+/* An operation was handed to the owner, or not: err.  Unlocks. */
+static storm_event_t *domain_asked(storm_domain_t *d, storm_event_t *e, int err)
+{
+	if (err) {
+		storm_event_drop(e);
+		e = NULL;
+	}
+	pthread_mutex_unlock(&d->sh->lock);
+	if (e)
+		storm_runner_wake(&d->runner);
+	return e;
+}
+
 /* The event takes from->arg, which is its source or NULL. */
 static storm_event_t *domain_xfer(storm_domain_t *d,
 				  const struct storm_idset *P,
 				  const struct storm_target *to,
 				  const struct storm_bytes *from, uint64_t len)
 {
+	int err = STORM_OK;
 	storm_event_t *e;
 
 	pthread_mutex_lock(&d->sh->lock);
@@ -529,15 +543,10 @@ static storm_event_t *domain_xfer(storm_domain_t *d,
 	} else {
 		source_destroy(from->arg);
 	}
-	if (e && storm_owner_xfer_from(d->owner, P, to, from, len, e,
-				       storm_shared_now(d->sh))) {
-		storm_event_drop(e);
-		e = NULL;
-	}
-	pthread_mutex_unlock(&d->sh->lock);
 	if (e)
-		storm_runner_wake(&d->runner);
-	return e;
+		err = storm_owner_xfer_from(d->owner, P, to, from, len, e,
+					    storm_shared_now(d->sh));
+	return domain_asked(d, e, err);
 }
 
 storm_event_t *storm_xfer_and_signal(storm_domain_t *d,
@@ -564,6 +573,7 @@ storm_event_t *storm_gather(storm_domain_t *d, const struct storm_idset *P,
 			    const void *query, size_t len, uint64_t deadline)
 {
 	uint64_t now = storm_shared_now(d->sh), limit = STORM_NEVER;
+	int err = STORM_OK;
 	storm_event_t *e;
 
 	if (deadline)
@@ -572,14 +582,10 @@ storm_event_t *storm_gather(storm_domain_t *d, const struct storm_idset *P,
 	e = d->runner.running ? storm_event_create(d->sh, 0) : NULL;
 	if (e)
 		e->domain = d;
-	if (e && storm_owner_gather(d->owner, P, query, len, limit, e, now)) {
-		storm_event_drop(e);
-		e = NULL;
-	}
-	pthread_mutex_unlock(&d->sh->lock);
 	if (e)
-		storm_runner_wake(&d->runner);
-	return e;
+		err = storm_owner_gather(d->owner, P, query, len, limit, e,
+					 now);
+	return domain_asked(d, e, err);
 }
 
 void storm_event_destroy(storm_event_t *e)
