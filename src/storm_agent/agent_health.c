@@ -17,7 +17,6 @@
 #include <sys/epoll.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "slurm/slurm.h"
@@ -79,16 +78,12 @@ static void agent_health_ended(struct agent *a)
 static void agent_health_minder_ended(struct agent *a, struct agent_io *io,
 				      uint32_t events)
 {
-	siginfo_t si = { 0 };
+	siginfo_t si;
+	const char *how = agent_io_reap(&a->ios, io, &si);
 
 	(void) events;
-	waitid(P_PIDFD, (id_t) io->fd, &si, WEXITED);
-	agent_io_close(&a->ios, io);
 	error("the process that starts storm_health (storm_minder, pid %d) %s %d: storm_health takes its place",
-	      si.si_pid,
-	      si.si_code == CLD_EXITED ? "ended with status" :
-					 "was killed by signal",
-	      si.si_status);
+	      si.si_pid, how, si.si_status);
 }
 
 static void agent_health_hear(struct agent *a, struct agent_io *io,

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <sys/epoll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "slurm/slurm.h"
@@ -46,6 +47,16 @@ void agent_io_close(struct agent_ios *s, struct agent_io *io)
 	io->fd = -1;
 	io->next_dead = s->dead;
 	s->dead = io;
+}
+
+const char *agent_io_reap(struct agent_ios *s, struct agent_io *io,
+			  siginfo_t *si)
+{
+	*si = (siginfo_t) { 0 };
+	waitid(P_PIDFD, (id_t) io->fd, si, WEXITED);
+	agent_io_close(s, io);
+	return si->si_code == CLD_EXITED ? "ended with status" :
+					   "was killed by signal";
 }
 
 int agent_io_serve(struct agent_ios *s, struct agent *a, int ms)

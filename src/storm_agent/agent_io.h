@@ -6,6 +6,7 @@
 #ifndef STORM_AGENT_IO_H
 #define STORM_AGENT_IO_H
 
+#include <signal.h>
 #include <stdint.h>
 
 struct agent;
@@ -35,6 +36,11 @@ void agent_io_change(struct agent_ios *s, struct agent_io *io, uint32_t events);
 /* Close the descriptor; agent_io_bury() releases the rest.  A second call does
  * nothing. */
 void agent_io_close(struct agent_ios *s, struct agent_io *io);
+
+/* A child has ended, of which io has the pidfd: reap it, and close io.  *si: its end.
+ * Returns how it came, constant: "ended with status" or "was killed by signal". */
+const char *agent_io_reap(struct agent_ios *s, struct agent_io *io,
+			  siginfo_t *si);
 
 /* Wait at most ms (-1: for ever), then call ready() of each descriptor that is
  * ready.  0, or -1 and errno: none was served. */

@@ -38,16 +38,12 @@
 static void agent_nursery_ended(struct agent *a, struct agent_io *io,
 				uint32_t events)
 {
-	siginfo_t si = { 0 };
+	siginfo_t si;
+	const char *how = agent_io_reap(&a->ios, io, &si);
 
 	(void) events;
-	waitid(P_PIDFD, io->fd, &si, WEXITED);
-	agent_io_close(&a->ios, io);
 	error("the process that keeps storm_nursery (storm_keeper, pid %d) %s %d: the agent ends, and slurmd starts another one",
-	      si.si_pid,
-	      si.si_code == CLD_EXITED ? "ended with status" :
-					 "was killed by signal",
-	      si.si_status);
+	      si.si_pid, how, si.si_status);
 	a->stop = true;
 }
 
