@@ -84,12 +84,11 @@ static void status_gather(struct status_nodes *n, storm_domain_t *d,
 }
 
 int status_ask(struct status_nodes *n, const struct storm_conf *c,
-	       struct status_answer *out, int *sys)
+	       struct status_answer *out)
 {
 	int err = STORM_OK;
 
 	*out = (struct status_answer) { 0 };
-	*sys = 0;
 	out->asked = xcalloc(n->count, sizeof(*out->asked));
 	for (unsigned int i = 0; i < TRIES; i++) {
 		struct storm_outcome faults = { 0 };

@@ -42,13 +42,28 @@ static struct hostlist *status_names(const char *list)
 	return hl;
 }
 
-/* A name without an address is one that Slurm does not know. */
-static void status_nodes_place(struct status_node *n, uint16_t port)
+/* Look up all side by side.  A name without an address is one that Slurm does not
+ * know. */
+static void status_nodes_place(struct status_nodes *n, uint16_t port)
 {
-	if (node_addr_all(&n->is, 1, port) == 1)
-		return;
-	n->silent = true;
-	n->got.why = STORM_EINVAL;
+	struct storm_node *is = xcalloc(n->count, sizeof(*is));
+	uint32_t *of = xcalloc(n->count, sizeof(*of));
+	uint32_t left = n->count, bad;
+
+	for (uint32_t i = 0; i < n->count; i++) {
+		is[i] = n->node[i].is;
+		of[i] = i;
+	}
+	while ((bad = node_addr_all(is, left, port)) < left) {
+		n->node[of[bad]].silent = true;
+		n->node[of[bad]].got.why = STORM_EINVAL;
+		is[bad] = is[--left];
+		of[bad] = of[left];
+	}
+	for (uint32_t i = 0; i < left; i++)
+		n->node[of[i]].is = is[i];
+	xfree(is);
+	xfree(of);
 }
 
 bool status_nodes_find(const char *list, uint16_t port,
@@ -74,8 +89,7 @@ bool status_nodes_find(const char *list, uint16_t port,
 		free(name);
 	}
 	hostlist_destroy(hl);
-	for (uint32_t i = 0; i < out->count; i++)
-		status_nodes_place(&out->node[i], port);
+	status_nodes_place(out, port);
 	return true;
 }
 

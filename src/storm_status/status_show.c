@@ -119,35 +119,32 @@ static void status_each_silent(const struct status_nodes *n, uint16_t port,
 					    const char *why),
 			       void *arg)
 {
-	bool *told = calloc(n->count + 1, sizeof(*told));
+	char **why = calloc(n->count + 1, sizeof(*why));
 	const char **name = calloc(n->count + 1, sizeof(*name));
 
-	for (uint32_t i = 0; told && name && i < n->count; i++) {
-		char *why, *names;
+	for (uint32_t i = 0; why && name && i < n->count; i++)
+		if (n->node[i].silent)
+			why[i] = status_why(&n->node[i], port);
+	for (uint32_t i = 0; why && name && i < n->count; i++) {
+		char *one = why[i], *names;
 		size_t count = 0;
 
-		if (!n->node[i].silent || told[i])
-			continue;
-		why = status_why(&n->node[i], port);
-		if (!why)
+		if (!one)
 			continue;
 		for (uint32_t k = i; k < n->count; k++) {
-			char *other = n->node[k].silent ?
-					      status_why(&n->node[k], port) :
-					      NULL;
-
-			if (other && !strcmp(other, why)) {
-				told[k] = true;
-				name[count++] = n->node[k].name;
-			}
-			free(other);
+			if (!why[k] || strcmp(why[k], one))
+				continue;
+			name[count++] = n->node[k].name;
+			if (k > i)
+				free(why[k]);
+			why[k] = NULL;
 		}
 		names = check_names(name, count);
-		tell(arg, names ? names : "?", why);
+		tell(arg, names ? names : "?", one);
 		free(names);
-		free(why);
+		free(one);
 	}
-	free(told);
+	free(why);
 	free(name);
 }
 

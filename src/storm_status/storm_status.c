@@ -42,7 +42,7 @@ static int status_run(const char *list, bool json)
 	struct status_answer answer;
 	struct storm_conf conf;
 	char *why = NULL;
-	int err, sys;
+	int err;
 	bool wrong;
 
 	if (slurm_build_refusal()) {
@@ -57,7 +57,7 @@ static int status_run(const char *list, bool json)
 	}
 	if (!status_nodes_find(list, conf.set.port, &nodes))
 		return WRONG;
-	err = status_ask(&nodes, &conf, &answer, &sys);
+	err = status_ask(&nodes, &conf, &answer);
 	if (err) {
 		fprintf(stderr, "storm: no agent can be asked: %s\n",
 			storm_strerror(err));
