@@ -16,6 +16,7 @@
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/wire/wire.h"
 #include "src/storm_sim/engine/sim.h"
+#include "unheard.h"
 
 #define SEEDS 8
 #define LIMIT (10 * STORM_SEC)
@@ -41,25 +42,6 @@ static void on_opened(void *arg, struct storm_outcome *out)
 	storm_outcome_clear(out);
 }
 
-static void on_done(void *arg, void *token, struct storm_outcome *out)
-{
-	(void) arg;
-	(void) token;
-	storm_outcome_clear(out);
-}
-
-static void on_report(void *arg, const struct storm_report *r)
-{
-	(void) arg;
-	(void) r;
-}
-
-static void on_fault(void *arg, const struct storm_fault *f)
-{
-	(void) arg;
-	(void) f;
-}
-
 static void on_gathered(void *arg, void *token, struct storm_gathered *table,
 			struct storm_outcome *out)
 {
@@ -75,9 +57,9 @@ static void on_gathered(void *arg, void *token, struct storm_gathered *table,
 
 static const struct storm_owner_ops ops = {
 	.opened = on_opened,
-	.xfer_done = on_done,
-	.report = on_report,
-	.fault = on_fault,
+	.xfer_done = unheard_done,
+	.report = unheard_report,
+	.fault = unheard_fault,
 	.gathered = on_gathered,
 };
 

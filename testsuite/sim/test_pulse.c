@@ -15,6 +15,7 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
 #include "src/storm_sim/engine/sim.h"
+#include "unheard.h"
 
 #define PULSE (25 * STORM_MS)
 /* Four signs and three questions after the last sign, and the network. */
@@ -39,25 +40,6 @@ static void on_opened(void *arg, struct storm_outcome *out)
 	storm_outcome_clear(out);
 }
 
-static void on_done(void *arg, void *token, struct storm_outcome *out)
-{
-	(void) arg;
-	(void) token;
-	storm_outcome_clear(out);
-}
-
-static void on_report(void *arg, const struct storm_report *r)
-{
-	(void) arg;
-	(void) r;
-}
-
-static void on_fault(void *arg, const struct storm_fault *f)
-{
-	(void) arg;
-	(void) f;
-}
-
 static void on_finding(void *arg, const struct storm_finding *f)
 {
 	struct play *p = arg;
@@ -74,9 +56,9 @@ static void on_finding(void *arg, const struct storm_finding *f)
 
 static const struct storm_owner_ops ops = {
 	.opened = on_opened,
-	.xfer_done = on_done,
-	.report = on_report,
-	.fault = on_fault,
+	.xfer_done = unheard_done,
+	.report = unheard_report,
+	.fault = unheard_fault,
 	.finding = on_finding,
 };
 
