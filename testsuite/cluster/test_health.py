@@ -24,6 +24,7 @@ STORM_CONF = ["Partition=shared Policy=local", "Health=1s", "HealthTimeout=2s",
 #: by the contract of LBNL's NHC: exit status and last line
 CHECK = """#!/bin/sh
 echo "all is being checked"
+: >/run/ran
 [ ! -e /run/site/broken ] || { echo; echo "ERROR: fan of $SLURMD_NODENAME"; exit 3; }
 [ ! -e /run/site/slow ] || sleep 600
 """
@@ -223,6 +224,40 @@ def test_the_sites_program(lab):
     program(lab)
     well(lab)
     until(lambda: not lab.pids("n2", "sleep"), "what it has started to end")
+
+
+def ran(lab, host, times=1):
+    """The site's program has run so often."""
+    for _ in range(times):
+        file = lab.path(host, "/run/ran")
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(file)
+        until(lambda file=file: os.path.exists(file), f"{host} to be checked")
+
+
+def test_a_step_runs_there(lab):
+    """Nothing is checked meanwhile. A slurmstepd that is killed leaves its socket, and its
+    node is idle all the same."""
+    ran(lab, "n2")
+    step = lab.popen(["srun", "-w", "n2", "sleep", "600"], cwd="/")
+    try:
+        until(lambda: lab.pids("n2", "sleep"), "the step to run")
+        ran(lab, "n1", 2)   # a round of n2's may have begun before
+        file = lab.path("n2", "/run/ran")
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(file)
+        ran(lab, "n1", 2)
+        assert not os.path.exists(file)
+        stepd = lab.pids("n2", "slurmstepd")
+        assert stepd
+        for pid in stepd + lab.pids("n2", "sleep"):
+            os.kill(pid, signal.SIGKILL)
+        ran(lab, "n2")
+    finally:
+        lab.run(["scancel", "--me"], cwd="/")
+        step.kill()
+        step.wait()
+        lab.wait_idle()
 
 
 def attack(lab, how):

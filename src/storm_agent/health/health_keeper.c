@@ -8,12 +8,14 @@
 #endif
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -82,6 +84,25 @@ static void health_keeper_list(const char *program)
 	}
 }
 
+/* A slurmstepd that was killed leaves its socket behind, and slurmd leaves it there.  The
+ * kernel refuses that one.  If somebody listens it says that the type is another one, and
+ * slurmstepd does not notice. */
+static bool health_keeper_is_open(const char *spool, const char *name)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int len = snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/%s", spool,
+			   name);
+	bool open = true; /* if in doubt */
+
+	if (fd >= 0 && len < (int) sizeof(addr.sun_path) &&
+	    connect(fd, (struct sockaddr *) &addr, sizeof(addr)))
+		open = errno != ECONNREFUSED && errno != ENOENT;
+	if (fd >= 0)
+		close(fd);
+	return open;
+}
+
 /* Does a step run here?  Its socket is <node>_<job>.<step>. */
 static bool health_keeper_busy(const char *spool)
 {
@@ -94,7 +115,8 @@ static bool health_keeper_busy(const char *spool)
 		busy = !strncmp(e->d_name, keeper.at->node, len) &&
 		       e->d_name[len] == '_' &&
 		       isdigit((unsigned char) e->d_name[len + 1]) &&
-		       strchr(e->d_name + len, '.');
+		       strchr(e->d_name + len, '.') &&
+		       health_keeper_is_open(spool, e->d_name);
 	if (d)
 		closedir(d);
 	return busy;
