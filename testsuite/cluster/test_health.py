@@ -322,11 +322,13 @@ def test_its_checks_end_with_it(lab):
     until(lambda: lab.pids("n2", "check"), "the program to run")
     old = health_process(lab)
     os.kill(old, signal.SIGSTOP)    # nothing is begun until it is killed
-    begun = set(lab.pids("n2", "check"))
-    assert begun
+    until(lambda: lab.pids("n2", "sleep"), "what the program has started")
+    begun = set(lab.pids("n2", "check") + lab.pids("n2", "sleep"))
+    assert len(begun) > 1
     os.kill(old, signal.SIGKILL)
     another(lab, old)
-    until(lambda: not begun & set(lab.pids("n2", "check")), "the old program's end")
+    until(lambda: not begun & set(lab.pids("n2", "check") + lab.pids("n2", "sleep")),
+          "the old program's end", 10)
     program(lab)
 
 

@@ -27,16 +27,49 @@
 
 /* ---------------------------------------------------------------- the child --- */
 
-static _Noreturn void health_child_be(const struct health_check *c,
-				      const struct health_place *at, int out)
+/* Kill this process's group when that one has ended. */
+static _Noreturn void health_guard_be(int keeper)
 {
+	struct pollfd p = { .fd = dup2(keeper, 0), .events = POLLIN };
+
+	close_range(1, ~0U, 0);
+	while (!p.fd && poll(&p, 1, -1) != 1)
+		;
+	kill(0, SIGKILL);
+	_exit(1);
+}
+
+/* The kernel kills the program's first process alone as storm_health ends.  This one, of
+ * the same group and no child of the program's, kills what that has started. */
+static void health_guard_start(int keeper)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (!fork())
+			health_guard_be(keeper);
+		_exit(0);
+	}
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
+static _Noreturn void health_child_be(const struct health_check *c,
+				      const struct health_place *at, int out,
+				      pid_t parent)
+{
+	int keeper = pidfd_open(parent, 0);
 	struct health_sample s = { 0 };
 
 	/* the next storm_health begins it anew */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
 	setsid(); /* its group dies with it */
 	prctl(PR_SET_NAME, "storm_check");
 	if (c->kind == HEALTH_CHECK_PROGRAM) {
+		if (keeper >= 0)
+			health_guard_start(keeper);
 		s.err = health_program_run(c->name, at, out, &s.line);
 		/* its status says that what it wrote is this */
 	} else {
@@ -67,8 +100,8 @@ static void health_child_kill(const struct health_check *c)
 static void health_child_start(struct health_check *c,
 			       const struct health_place *at)
 {
+	pid_t parent = getpid(), pid;
 	int pipe_of[2];
-	pid_t pid;
 
 	c->got = (struct health_sample) { 0 };
 	c->said = (struct health_line) { 0 };
@@ -79,7 +112,7 @@ static void health_child_start(struct health_check *c,
 	}
 	pid = fork();
 	if (!pid)
-		health_child_be(c, at, pipe_of[1]);
+		health_child_be(c, at, pipe_of[1], parent);
 	close(pipe_of[1]);
 	if (pid < 0) {
 		c->got.unbegun = errno;
