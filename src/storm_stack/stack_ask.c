@@ -21,11 +21,13 @@
 #include "stack_gather.h"
 #include "stack_line.h"
 #include "stack_settings.h"
+#include "stack_steps.h"
 #include "stack_strobe.h"
 
 #define LOOK 100 /* ms, until the strobe */
 #define END_LIMIT (3 * STORM_SEC)
 #define LATE (2 * STORM_SEC) /* a node that comes so long after the others */
+#define TURN (6 * STORM_SEC) /* nodes wait 8 s for the strobe */
 #define PORT_STRIDE 17	     /* jobs that follow each other are far apart */
 
 struct stack_asking {
@@ -46,6 +48,7 @@ struct stack_asking {
 	struct stack_set texts; /* that were asked */
 	bool struck;		/* the strobe was sent, or cannot be */
 	uint64_t last;		/* ns; when the last one came */
+	pid_t srun;
 };
 
 /* ------------------------------------------------------------------------- srun --- */
@@ -84,7 +87,7 @@ __attribute__((noreturn)) static void ask_exec(const struct stack_asking *a,
 			 "--mpi=none",
 			 "--chdir=/",
 			 "-J",
-			 "storm-stack",
+			 STACK_STEP_NAME,
 			 program,
 			 id,
 			 port,
@@ -181,6 +184,16 @@ static bool ask_is_due(const struct stack_asking *a)
 	       (come == a->job->nodes || storm_now() > a->last + LATE);
 }
 
+/* Two that began at once have not seen each other.  The step that began first looks first, since
+ * a process has one tracer at most. */
+static bool ask_has_turn(const struct stack_asking *a)
+{
+	struct stack_other other;
+
+	return storm_now() > a->last + TURN ||
+	       !stack_steps_other(a->job->id, a->srun, &other);
+}
+
 /* A node prints all by itself, and is through. */
 static void ask_node(struct stack_asking *a, uint32_t nth,
 		     const struct stack_node *n)
@@ -210,6 +223,10 @@ static void ask_line(struct stack_asking *a, uint32_t nth, const char *line)
 		return;
 	case LINE_OVER:
 		a->out->stacks.over += said.over;
+		return;
+	case LINE_UNSEEN:
+		a->out->unseen.threads += said.unseen.threads;
+		a->out->unseen.processes += said.unseen.processes;
 		return;
 	case LINE_READY:
 		ask_ready(a, nth, &said);
@@ -278,7 +295,7 @@ static void ask_listen(struct stack_asking *a, int fd, uint64_t until)
 			return;
 		if (n < 0 && errno != EINTR)
 			return;
-		if (ask_is_due(a))
+		if (ask_is_due(a) && ask_has_turn(a))
 			ask_strike(a);
 	}
 }
@@ -300,6 +317,10 @@ static void ask_take(struct stack_asking *a)
 						   a->nth[k]) != STORM_OK;
 	a->out->merged = storm_idset_size(done);
 	a->out->processes += stack_heard_sum(&g->heard, SUM_PROCESSES);
+	a->out->unseen.threads +=
+		stack_heard_sum(&g->heard, SUM_UNSEEN_THREADS);
+	a->out->unseen.processes +=
+		stack_heard_sum(&g->heard, SUM_UNSEEN_PROCESSES);
 	a->out->stood_us = storm_max(a->out->stood_us, g->stood_us);
 	/* first what was asked for: lines may be too many */
 	a->full |= stack_set_join(&a->texts, &a->out->stacks) != STORM_OK;
@@ -359,6 +380,7 @@ bool stack_ask(const struct stack_job *j, uint64_t until,
 		ask_clear(&a);
 		return false;
 	}
+	a.srun = srun;
 	ask_listen(&a, fd, until);
 	ask_take(&a);
 	close(fd);

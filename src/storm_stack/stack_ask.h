@@ -8,12 +8,14 @@
 #define STORM_STACK_ASK_H
 
 #include "stack_job.h"
+#include "stack_line.h"
 #include "stack_set.h"
 
 struct stack_answer {
 	struct stack_set stacks;
 	struct storm_idset nodes; /* that are done: places in the job's list */
 	uint64_t processes;
+	struct stack_unseen unseen;
 	uint64_t merged;   /* nodes whose stacks came up the tree */
 	uint64_t stood_us; /* the longest of them */
 	uint64_t bytes;	   /* that came by srun's pipe */

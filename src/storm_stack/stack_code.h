@@ -31,6 +31,8 @@ enum stack_sum {
 	SUM_DONE, /* 1: all of this node has been reported */
 	SUM_PROCESSES,
 	SUM_THREADS,
+	SUM_UNSEEN_THREADS, /* that were not looked at */
+	SUM_UNSEEN_PROCESSES,
 	SUMS
 };
 #define SUM_BITS 32

@@ -18,6 +18,7 @@
 #include "src/slurm/compat.h"
 #include "src/storm_common/held_word.h"
 #include "stack_job.h"
+#include "stack_steps.h"
 
 /* The user's words: a job, its task or NO_VAL, and the step. */
 static bool stack_parse(const char *text, uint32_t *id, uint32_t *task,
@@ -25,7 +26,6 @@ static bool stack_parse(const char *text, uint32_t *id, uint32_t *task,
 {
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
-	size_t len;
 
 	*id = (uint32_t) n;
 	*task = NO_VAL;
@@ -38,13 +38,16 @@ static bool stack_parse(const char *text, uint32_t *id, uint32_t *task,
 		return true;
 	if (*end++ != '.')
 		return false;
-	len = strspn(end, "0123456789");
-	if (!strcmp(end, "batch"))
-		len = strlen(end);
-	if (!len || end[len] || len >= size)
+	if (!strcmp(end, "batch")) {
+		snprintf(step, size, "batch");
+		return true;
+	}
+	if (*end < '0' || *end > '9')
 		return false;
-	strcpy(step, end);
-	return true;
+	n = strtoul(end, &end, 10);
+	/* as Slurm writes it */
+	snprintf(step, size, "%lu", n);
+	return !*end && n < NO_VAL;
 }
 
 static const slurm_job_info_t *stack_record(const job_info_msg_t *m,
@@ -75,9 +78,14 @@ static bool stack_can(const char *text, const slurm_job_info_t *r)
 
 	if ((r->job_state & JOB_STATE_BASE) == JOB_SUSPENDED)
 		return stack_no(text, "it is suspended; scontrol resume it");
+	if ((r->job_state & JOB_STATE_BASE) == JOB_PENDING)
+		return stack_no(
+			text,
+			"it has not started; squeue says what it waits for");
 	if ((r->job_state & JOB_STATE_BASE) != JOB_RUNNING ||
 	    (r->job_state & JOB_COMPLETING))
-		return stack_no(text, "it does not run");
+		return stack_no(text,
+				"it has ended; squeue shows those that run");
 	if (r->user_id != getuid()) {
 		pw = getpwuid(r->user_id);
 		fprintf(stderr,
@@ -89,6 +97,19 @@ static bool stack_can(const char *text, const slurm_job_info_t *r)
 	if (held_word_read(r->system_comment, &held))
 		return stack_no(text, "it is held; storm release it");
 	return true;
+}
+
+/* Otherwise it would be a look at no process. */
+static bool stack_is_step(const char *text, const struct stack_job *j)
+{
+	if (!*j->step || stack_steps_has(j->id, j->step))
+		return true;
+	fprintf(stderr,
+		"storm: job %.*s has no %s%s%s now; see squeue -s -j %u\n",
+		(int) strcspn(text, "."), text,
+		strcmp(j->step, "batch") ? "step " : "", j->step,
+		strcmp(j->step, "batch") ? "" : " step", j->id);
+	return false;
 }
 
 bool stack_job_find(const char *text, struct stack_job *out)
@@ -114,7 +135,7 @@ bool stack_job_find(const char *text, struct stack_job *out)
 		out->id = r->job_id;
 		out->nodes = r->num_nodes;
 		out->names = strdup(r->nodes ? r->nodes : "");
-		well = out->names && out->nodes;
+		well = out->names && out->nodes && stack_is_step(text, out);
 	}
 	slurm_free_job_info_msg(m);
 	return well;

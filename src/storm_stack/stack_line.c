@@ -79,6 +79,13 @@ void stack_over_put(char (*out)[STACK_LINE], uint64_t count)
 	snprintf(*out, sizeof(*out), "O\t%llu", (unsigned long long) count);
 }
 
+void stack_unseen_put(char (*out)[STACK_LINE], const struct stack_unseen *u)
+{
+	snprintf(*out, sizeof(*out), "U\t%llu\t%llu",
+		 (unsigned long long) u->threads,
+		 (unsigned long long) u->processes);
+}
+
 void stack_ready_put(char (*out)[STACK_LINE], const char *name,
 		     const struct storm_addr *at)
 {
@@ -214,6 +221,12 @@ static bool stack_read_node(const char *line, struct stack_node *n)
 	return true;
 }
 
+static bool stack_read_unseen(const char *line, struct stack_unseen *u)
+{
+	return stack_number_field(&line, UINT32_MAX, &u->threads) &&
+	       stack_number_field(&line, UINT32_MAX, &u->processes) && !line;
+}
+
 static bool stack_read_ready(const char *line, struct stack_said *out)
 {
 	char ip[INET_ADDRSTRLEN];
@@ -241,6 +254,8 @@ enum stack_line stack_line_read(const char *line, struct stack_said *out)
 	if (*what == 'O' && stack_number_field(&line, UINT32_MAX, &out->over) &&
 	    !line)
 		return LINE_OVER;
+	if (*what == 'U' && stack_read_unseen(line, &out->unseen))
+		return LINE_UNSEEN;
 	if (*what == 'N' && stack_read_node(line, &out->node))
 		return LINE_NODE;
 	if (*what == 'R' && stack_read_ready(line, out))

@@ -6,6 +6,7 @@
  *	T REPORT KIND LABEL PROGRAM EACH TEXT	the text of a code (stack_code.h), which each of
  *						its ids has so many times
  *	O COUNT					threads of a node whose stacks it does not send
+ *	U THREADS PROCESSES			so many more of a node, which were not looked at
  *	N NAME TASKS STOOD			a node is done: for how many us its tasks stood
  *	R NAME IP PORT			a node listens there for the strobe; PORT 0: it does not
  *	P NUMBER				this process is walked next
@@ -31,10 +32,17 @@
 /* Kinds of reports whose codes are stacks (stack_code.h). */
 #define STACK_REPORTS 4
 
+/* What was not looked at. */
+struct stack_unseen {
+	uint64_t threads; /* of processes that were looked at */
+	uint64_t processes;
+};
+
 struct stack_node {
 	char name[STACK_WORD + 1];
-	uint32_t tasks;	   /* processes that were found */
-	uint64_t stood_us; /* for how long the last of them stood */
+	uint32_t tasks;		    /* processes that were found */
+	uint64_t stood_us;	    /* for how long the last of them stood */
+	struct stack_unseen unseen; /* LINE_UNSEEN has it, not LINE_NODE */
 };
 
 /* Bytes that a terminal obeys, and those of no ASCII, become '?', and what is behind size - 1
@@ -51,11 +59,13 @@ bool stack_line_put(char (*out)[STACK_LINE], const struct stack_one *one,
 void stack_node_put(char (*out)[STACK_LINE], const struct stack_node *node);
 
 void stack_over_put(char (*out)[STACK_LINE], uint64_t count);
+void stack_unseen_put(char (*out)[STACK_LINE], const struct stack_unseen *u);
 
 enum stack_line {
 	LINE_STACK,
 	LINE_TEXT,
 	LINE_OVER,
+	LINE_UNSEEN,
 	LINE_NODE,
 	LINE_READY,
 	LINE_NEXT,
@@ -71,6 +81,7 @@ struct stack_said {
 		at;    /* LINE_READY; its port is 0 if it does not listen */
 	uint32_t next; /* LINE_NEXT */
 	uint64_t over; /* LINE_OVER */
+	struct stack_unseen unseen; /* LINE_UNSEEN */
 };
 /* Read a line without its end.  LINE_NONE: it is none of these, and nothing is to be
  * cleared. */

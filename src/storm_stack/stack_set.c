@@ -32,10 +32,17 @@ uint64_t stack_hash(enum stack_kind kind, const char *label,
 	return stack_hash_word(h, text);
 }
 
+bool stack_is_rankless(const struct storm_idset *ranks)
+{
+	return storm_idset_has(ranks, STACK_NO_RANK);
+}
+
 static bool stack_is(const struct stack_one *one, uint64_t hash,
 		     const struct stack_rec *rec)
 {
 	return one->hash == hash && one->kind == rec->kind &&
+	       stack_is_rankless(&one->ranks) ==
+		       stack_is_rankless(&rec->ranks) &&
 	       !strcmp(one->label, rec->label) &&
 	       !strcmp(one->program, rec->program) &&
 	       !strcmp(one->text, rec->text);
@@ -179,7 +186,10 @@ static int stack_order(const void *va, const void *vb)
 		d = a->count > b->count ? -1 : 1;
 	if (!d)
 		d = strcmp(a->program, b->program);
-	return d ? d : strcmp(a->text, b->text);
+	if (!d)
+		d = strcmp(a->text, b->text);
+	return d ? d :
+		   stack_is_rankless(&a->ranks) - stack_is_rankless(&b->ranks);
 }
 
 void stack_set_sort(struct stack_set *s)

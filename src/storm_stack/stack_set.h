@@ -59,6 +59,8 @@ struct stack_set {
 /* What a set knows a stack by. */
 uint64_t stack_hash(enum stack_kind kind, const char *label,
 		    const char *program, const char *text);
+/* Are these processes without a rank?  Their stacks are others than those of ranks. */
+bool stack_is_rankless(const struct storm_idset *ranks);
 /* Merge one into the set, which copies it.  Beyond STACK_ALL bytes a new stack is only
  * counted.  STORM_OK, or STORM_ENOMEM with the set as it was, or without some of the
  * ranks. */

@@ -10,7 +10,7 @@
 
 #define ARROW " < "
 
-static void stack_show_ranks(FILE *f, const struct storm_idset *s)
+void stack_show_ranks(FILE *f, const struct storm_idset *s)
 {
 	for (uint32_t k = 0; k < s->count; k++) {
 		const struct storm_range *r = &s->r[k];
@@ -48,7 +48,7 @@ static void stack_show_line(FILE *f, const struct stack_set *s,
 {
 	if (label)
 		fprintf(f, "step %s ", one->label);
-	if (storm_idset_has(&one->ranks, STACK_NO_RANK))
+	if (stack_is_rankless(&one->ranks))
 		fprintf(f, "%llu of no known rank",
 			(unsigned long long) one->count);
 	else {
@@ -72,8 +72,26 @@ static bool stack_is_python(const struct stack_one *one)
 	return strstr(one->text, "PyEval_Eval") && !strstr(one->text, "py:");
 }
 
-void stack_show_text(FILE *f, const struct stack_set *s, bool threads)
+bool stack_rest(const struct stack_answer *a, unsigned int k,
+		char (*out)[STACK_REST])
 {
+	static const char *const words[STACK_RESTS] = {
+		"threads in stacks that are not kept",
+		"more threads, not looked at: 1,024 of a process are",
+		"more processes, not looked at: 4,096 of a node are",
+	};
+	const uint64_t rest[STACK_RESTS] = { a->stacks.over, a->unseen.threads,
+					     a->unseen.processes };
+
+	snprintf(*out, sizeof(*out), "and %llu %s",
+		 (unsigned long long) rest[k], words[k]);
+	return rest[k] > 0;
+}
+
+void stack_show_text(FILE *f, const struct stack_answer *a, bool threads)
+{
+	const struct stack_set *s = &a->stacks;
+	char rest[STACK_REST];
 	bool label = !stack_is_one_label(s);
 	uint64_t others = 0, stacks = 0;
 	bool python = false;
@@ -94,9 +112,9 @@ void stack_show_text(FILE *f, const struct stack_set *s, bool threads)
 			"and %llu other threads in %llu stacks, see --threads\n",
 			(unsigned long long) others,
 			(unsigned long long) stacks);
-	if (s->over)
-		fprintf(f, "and %llu threads in stacks that are not kept\n",
-			(unsigned long long) s->over);
+	for (unsigned int k = 0; k < STACK_RESTS; k++)
+		if (stack_rest(a, k, &rest))
+			fprintf(f, "%s\n", rest);
 	if (python)
 		fputs("Python's own functions are not shown: PYTHONPERFSUPPORT=1 in the job shows those of Python 3.12 and later\n",
 		      f);
@@ -104,15 +122,19 @@ void stack_show_text(FILE *f, const struct stack_set *s, bool threads)
 
 /* ------------------------------------------------------------------------- JSON --- */
 
-/* The texts are printable ASCII. */
-static void stack_show_string(FILE *f, const char *text, size_t len)
+void stack_show_escaped(FILE *f, const char *text, size_t len)
 {
-	fputc('"', f);
 	for (; len--; text++) {
 		if (*text == '"' || *text == '\\')
 			fputc('\\', f);
 		fputc(*text, f);
 	}
+}
+
+static void stack_show_string(FILE *f, const char *text, size_t len)
+{
+	fputc('"', f);
+	stack_show_escaped(f, text, len);
 	fputc('"', f);
 }
 
@@ -129,14 +151,18 @@ static void stack_show_frames(FILE *f, const char *text)
 
 static void stack_show_one(FILE *f, const struct stack_one *one)
 {
+	bool ranks = !stack_is_rankless(&one->ranks);
+
 	fputs("{\"step\": ", f);
 	stack_show_string(f, one->label, strlen(one->label));
 	fputs(", \"program\": ", f);
 	stack_show_string(f, one->program, strlen(one->program));
 	fputs(", \"ranks\": \"", f);
-	stack_show_ranks(f, &one->ranks);
+	if (ranks)
+		stack_show_ranks(f, &one->ranks);
 	fprintf(f, "\", \"tasks\": %llu, \"threads\": %llu, \"first\": %s, ",
-		(unsigned long long) storm_idset_size(&one->ranks),
+		(unsigned long long) (ranks ? storm_idset_size(&one->ranks) :
+					      0),
 		(unsigned long long) one->count,
 		one->kind == STACK_THREAD ? "false" : "true");
 	if (one->kind == STACK_FAULT) {
@@ -154,75 +180,18 @@ void stack_show_json(FILE *f, const struct stack_job *j,
 		     const struct stack_answer *a)
 {
 	fprintf(f,
-		"{\"job\": %u, \"nodes\": %u, \"answered\": %llu, \"processes\": %llu, \"merged\": %llu, \"bytes\": %llu, \"stood_us\": %llu, \"not_kept\": %llu, \"stacks\": [",
+		"{\"job\": %u, \"nodes\": %u, \"answered\": %llu, \"processes\": %llu, \"merged\": %llu, \"bytes\": %llu, \"stood_us\": %llu, \"not_kept\": %llu, \"threads_not_seen\": %llu, \"processes_not_seen\": %llu, \"stacks\": [",
 		j->id, j->nodes,
 		(unsigned long long) storm_idset_size(&a->nodes),
 		(unsigned long long) a->processes,
 		(unsigned long long) a->merged, (unsigned long long) a->bytes,
 		(unsigned long long) a->stood_us,
-		(unsigned long long) a->stacks.over);
+		(unsigned long long) a->stacks.over,
+		(unsigned long long) a->unseen.threads,
+		(unsigned long long) a->unseen.processes);
 	for (uint32_t i = 0; i < a->stacks.count; i++) {
 		fputs(i ? ", " : "", f);
 		stack_show_one(f, a->stacks.all[i]);
 	}
 	fputs("]}\n", f);
-}
-
-/* -------------------------------------------------------------------------- dot --- */
-
-/* The last " < " before `end`, or NULL. */
-static const char *stack_last_arrow(const char *text, const char *end)
-{
-	const char *found = NULL, *at = text;
-
-	while ((at = strstr(at, ARROW)) && at < end) {
-		found = at;
-		at += strlen(ARROW);
-	}
-	return found;
-}
-
-/* A node of the tree is known by the stack from main down to it.  So equal beginnings of
- * two stacks have the same nodes. */
-static void stack_show_node(FILE *f, const char *from)
-{
-	stack_show_string(f, from, strlen(from));
-}
-
-static void stack_show_edges(FILE *f, const struct stack_one *one)
-{
-	const char *end = one->text + strlen(one->text), *arrow;
-	const char *above = NULL;
-
-	do {
-		const char *name;
-
-		arrow = stack_last_arrow(one->text, end);
-		name = arrow ? arrow + strlen(ARROW) : one->text;
-		fputs("\t", f);
-		stack_show_node(f, name);
-		fputs(" [label=", f);
-		stack_show_string(f, name, (size_t) (end - name));
-		fputs("];\n", f);
-		if (above) {
-			fputs("\t", f);
-			stack_show_node(f, above);
-			fputs(" -> ", f);
-			stack_show_node(f, name);
-			fputs(" [label=\"", f);
-			stack_show_ranks(f, &one->ranks);
-			fputs("\"];\n", f);
-		}
-		above = name;
-		end = arrow;
-	} while (arrow);
-}
-
-void stack_show_dot(FILE *f, const struct stack_set *s)
-{
-	fputs("digraph stacks {\n\tnode [shape=box];\n", f);
-	for (uint32_t i = 0; i < s->count; i++)
-		if (s->all[i]->kind == STACK_MAIN)
-			stack_show_edges(f, s->all[i]);
-	fputs("}\n", f);
 }

@@ -18,10 +18,12 @@
 #include "src/libstorm/base/clock.h"
 #include "src/storm_common/slurm_build.h"
 #include "stack_show.h"
+#include "stack_steps.h"
 #include "storm_config.h"
 
-#define LIMIT 30 /* s; the default */
-#define NAMED 8	 /* nodes without an answer */
+#define LIMIT 30	       /* s; the default */
+#define NAMED 8		       /* nodes without an answer */
+#define AGAIN (200 * STORM_MS) /* between two looks for another one */
 
 enum { DONE = 0, FAILED = 1, USAGE = 2, PART = 3 };
 enum stack_form { FORM_TEXT, FORM_JSON, FORM_DOT };
@@ -84,7 +86,8 @@ static void stack_tell(const struct stack_order *o, const struct stack_job *j,
 		stack_show_json(stdout, j, a);
 		break;
 	case FORM_DOT:
-		stack_show_dot(stdout, &a->stacks);
+		if (!stack_show_dot(stdout, j, a, o->threads))
+			fputs("storm: no memory for the tree\n", stderr);
 		break;
 	default:
 		printf("%llu process%s on %llu node%s stood for %.1f ms\n",
@@ -93,9 +96,36 @@ static void stack_tell(const struct stack_order *o, const struct stack_job *j,
 		       (unsigned long long) storm_idset_size(&a->nodes),
 		       storm_idset_size(&a->nodes) == 1 ? "" : "s",
 		       (double) a->stood_us / 1e3);
-		stack_show_text(stdout, &a->stacks, o->threads);
+		stack_show_text(stdout, a, o->threads);
 	}
 	fflush(stdout);
+}
+
+/* A process has one tracer at most.  So wait for another storm stack that looks at this job, as long
+ * as for the nodes.  False: it goes on looking. */
+static bool stack_wait(const struct stack_order *o, const struct stack_job *j)
+{
+	const struct timespec pause = { .tv_nsec = AGAIN };
+	uint64_t until = storm_now() + o->limit;
+	struct stack_other other;
+	bool said = false;
+
+	while (stack_steps_other(j->id, 0, &other)) {
+		bool over = storm_now() >= until;
+
+		if (over || !said)
+			fprintf(stderr,
+				"storm: job %u: another storm stack looks at it now: step %u.%u, of srun %u on %s; %s\n",
+				j->id, j->id, other.step, other.srun,
+				other.host,
+				over ? "try again later, or scancel this step" :
+				       "this one waits");
+		said = true;
+		if (over)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
 }
 
 static int stack_once(const struct stack_order *o, const struct stack_job *j)
@@ -103,6 +133,8 @@ static int stack_once(const struct stack_order *o, const struct stack_job *j)
 	struct stack_answer a;
 	int status;
 
+	if (!stack_wait(o, j))
+		return FAILED;
 	if (!stack_ask(j, storm_now() + o->limit, &a)) {
 		fprintf(stderr,
 			"storm: no node of job %u has answered; storm_unwind must be installed there (package slurm-storm-unwind)\n",
@@ -227,7 +259,7 @@ int main(int argc, char **argv)
 			return done;
 	}
 	if (argc - optind != 1) {
-		fputs("storm: stack, and a job; see storm stack --help\n",
+		fputs("storm: storm stack takes one job, as storm stack 12 or 12.0; see storm stack --help\n",
 		      stderr);
 		return USAGE;
 	}

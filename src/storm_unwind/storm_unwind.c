@@ -67,6 +67,15 @@ static bool unwind_stand(struct unwind_job *job, bool *alone, uint64_t *begun)
 	return *alone;
 }
 
+/* What was left out. */
+static void unwind_unseen(const struct unwind_job *job,
+			  struct stack_unseen *out)
+{
+	out->processes = job->over;
+	for (uint32_t i = 0; i < job->count; i++)
+		out->threads += job->all[i].unseen;
+}
+
 static int unwind_look(struct unwind_job *job, uint32_t nth,
 		       struct stack_node *node)
 {
@@ -84,7 +93,7 @@ static int unwind_look(struct unwind_job *job, uint32_t nth,
 	node->stood_us = (storm_now() - begun) / STORM_US;
 	node->tasks = job->count;
 	alarm(0);
-	stacks.over += job->over;
+	unwind_unseen(job, &node->unseen);
 	if (alone || !unwind_tell(nth, &stacks, &tallies, node))
 		unwind_print_all(nth, &stacks, node);
 	unwind_forget(job);

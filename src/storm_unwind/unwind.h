@@ -14,7 +14,7 @@
 #include "src/storm_stack/stack_set.h"
 
 #define UNWIND_PROCESSES 4096 /* of a node; the rest is counted */
-#define UNWIND_THREADS 1024   /* of a process */
+#define UNWIND_THREADS 1024   /* of a process; the rest is counted */
 
 struct unwind_thread {
 	pid_t tid;
@@ -31,7 +31,8 @@ struct unwind_process {
 	struct unwind_thread
 		*threads; /* that stand; the first is the process's */
 	uint32_t count;
-	char why[160]; /* it cannot be walked: why; or "" */
+	uint32_t unseen; /* threads beyond UNWIND_THREADS */
+	char why[160];	 /* it cannot be walked: why; or "" */
 };
 
 struct unwind_job {

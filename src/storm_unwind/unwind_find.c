@@ -120,12 +120,23 @@ static bool unwind_hidden(const struct unwind_job *j, const char *name,
 	return true;
 }
 
+/* A rank is digits alone, and below STACK_NO_RANK, which is what any other word is. */
+static uint32_t unwind_rank(const char *text)
+{
+	unsigned long n;
+	char *end;
+
+	if (!text || *text < '0' || *text > '9')
+		return STACK_NO_RANK;
+	n = strtoul(text, &end, 10);
+	return !*end && n < STACK_NO_RANK ? (uint32_t) n : STACK_NO_RANK;
+}
+
 /* Is this process of a task? */
 static bool unwind_judge(const struct unwind_job *j, const char *name,
 			 struct unwind_process *p, char *env)
 {
 	unsigned long group = 0;
-	const char *rank;
 	ssize_t len;
 
 	p->pid = (pid_t) strtol(name, NULL, 10);
@@ -145,8 +156,8 @@ static bool unwind_judge(const struct unwind_job *j, const char *name,
 		       j->job) ||
 	    !unwind_label(p, env, (size_t) len, j->step))
 		return false;
-	rank = unwind_variable(env, (size_t) len, "SLURM_PROCID");
-	p->rank = rank ? (uint32_t) strtoul(rank, NULL, 10) : 0;
+	p->rank =
+		unwind_rank(unwind_variable(env, (size_t) len, "SLURM_PROCID"));
 	return true;
 }
 

@@ -52,6 +52,15 @@ static unsigned long unwind_yama(void)
 	return strtoul(text, NULL, 10);
 }
 
+/* Is that process one of another storm stack? */
+static bool unwind_is_alike(unsigned long pid)
+{
+	char name[32];
+
+	proc_read((pid_t) pid, "comm", name, sizeof(name));
+	return !strcmp(name, "storm_unwind\n");
+}
+
 /* Why may this user not stop it? */
 static void unwind_refused(struct unwind_process *p, int error)
 {
@@ -64,6 +73,9 @@ static void unwind_refused(struct unwind_process *p, int error)
 	if (error != EPERM && error != EACCES)
 		snprintf(p->why, sizeof(p->why), "%s",
 			 error == ESRCH ? "it has ended" : strerror(error));
+	else if (tracer && unwind_is_alike(tracer))
+		snprintf(p->why, sizeof(p->why),
+			 "another storm stack looks at it now; try again");
 	else if (tracer)
 		snprintf(p->why, sizeof(p->why),
 			 "it has a tracer already, such as a debugger");
@@ -103,7 +115,8 @@ static bool unwind_seize(struct unwind_process *p, pid_t tid)
 	return true;
 }
 
-/* Ask all threads that are not asked yet.  *more: there were some. */
+/* Ask all threads that are not asked yet, and count those for which there is no room.  *more: some
+ * were asked. */
 static bool unwind_seize_all(struct unwind_process *p, bool *more)
 {
 	char path[32];
@@ -112,6 +125,7 @@ static bool unwind_seize_all(struct unwind_process *p, bool *more)
 	DIR *d;
 
 	*more = false;
+	p->unseen = 0;
 	snprintf(path, sizeof(path), "/proc/%d/task", (int) p->pid);
 	d = opendir(path);
 	if (!d) {
@@ -121,9 +135,12 @@ static bool unwind_seize_all(struct unwind_process *p, bool *more)
 	while (well && (e = readdir(d))) {
 		pid_t tid = (pid_t) strtol(e->d_name, NULL, 10);
 
-		if (tid <= 0 || unwind_has(p, tid) ||
-		    p->count == UNWIND_THREADS)
+		if (tid <= 0 || unwind_has(p, tid))
 			continue;
+		if (p->count == UNWIND_THREADS) {
+			p->unseen++;
+			continue;
+		}
 		*more = true;
 		well = unwind_seize(p, tid);
 	}
@@ -248,6 +265,8 @@ void unwind_hold(struct unwind_job *j)
 			from = p->count;
 			well = well && unwind_seize_all(p, &more);
 		}
+		/* those of the last round */
+		well = well && unwind_wait_all(p, from, until);
 		if (!well)
 			continue;
 		unwind_lead(p);

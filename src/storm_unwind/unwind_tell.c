@@ -55,6 +55,10 @@ void unwind_print_all(uint32_t nth, struct stack_set *s,
 		stack_over_put(&line, s->over);
 		unwind_print(nth, line);
 	}
+	if (node->unseen.threads || node->unseen.processes) {
+		stack_unseen_put(&line, &node->unseen);
+		unwind_print(nth, line);
+	}
 	stack_node_put(&line, node);
 	unwind_print(nth, line);
 	fflush(stdout);
@@ -78,7 +82,9 @@ static bool tell_all(const struct stack_codes *c, const struct stack_set *s,
 		     const struct stack_node *node)
 {
 	bool well = tell_sum(SUM_PROCESSES, node->tasks) &&
-		    tell_sum(SUM_THREADS, stack_set_threads(s));
+		    tell_sum(SUM_THREADS, stack_set_threads(s)) &&
+		    tell_sum(SUM_UNSEEN_THREADS, node->unseen.threads) &&
+		    tell_sum(SUM_UNSEEN_PROCESSES, node->unseen.processes);
 
 	for (uint32_t k = 0; k < c->count && well; k++)
 		well = member_report(c->all[k].kind, c->all[k].code,

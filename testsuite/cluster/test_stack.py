@@ -285,9 +285,31 @@ def test_json_and_dot(lab):
         assert sorted((s["ranks"], s["tasks"]) for s in told["stacks"]) == \
             [("0", 1), ("1-3", 3)]
         assert all("wait_here" in s["frames"] for s in told["stacks"])
-    lines, _ = stack(lab, "--dot", job)
-    assert lines[0] == "digraph stacks {" and lines[-1] == "}"
-    assert any(line.endswith('[label="1-3"];') for line in lines)
+    tree = dot_tree("\n".join(stack(lab, "--dot", job)[0]))
+    # one call of main(), of wait_here() two
+    assert calls(tree, f"job {job}") == [("step 0", "0-3")]
+    assert calls(tree, "step 0") == [("stand", "0-3")]
+    assert calls(tree, "main") == [("odd_one", "0"), ("solve", "1-3")]
+    assert calls(tree, "solve") == [("solve", "1-3"), ("wait_here", "1-3")]
+    assert calls(tree, "odd_one") == [("wait_here", "0")]
+    assert [n for n in sorted(tree[0].values()) if n in ("main", "wait_here")] == \
+        ["main", "wait_here", "wait_here"]
+
+
+def dot_tree(text):
+    """What a graph says: ({number: name}, [(from, to, label), ...])."""
+    name, ranks = r'(n\d+) \[label="((?:[^"\\]|\\.)*)"\];', r'\[label="([^"]*)"\];'
+    assert re.fullmatch(rf"digraph stacks {{\n\tnode \[shape=box\];\n(\t{name}\n"
+                        rf"|\tn\d+ -> n\d+ {ranks}\n)*}}", text), text
+    return dict(re.findall(rf"^\t{name}$", text, re.M)), \
+        re.findall(rf"^\t(n\d+) -> (n\d+) {ranks}$", text, re.M)
+
+
+def calls(tree, name):
+    """Whom a function calls: [(name, ranks), ...]."""
+    names, edges = tree
+    assert sorted(b for _, b, _ in edges) == sorted(set(names) - {"n0"}), "it is a tree"
+    return sorted((names[b], label) for a, b, label in edges if names[a] == name)
 
 
 THREADS = 120       # of each of 8 tasks
@@ -329,11 +351,26 @@ def test_many_stacks(lab):
 
 
 def test_threads(lab):
-    job, _ = stands(lab, "--thread", nodes=2, tasks=2)
-    lines, _ = stack(lab, job)
-    assert lines[-1] == "and 2 other threads in 1 stacks, see --threads"
+    """Other threads are counted, or shown. What is beyond 1,024 of a process is counted. A task
+    whose variables lie has no rank, and is shown."""
+    job, _ = stands(lab, words=[
+        "sh", "-c", "case $SLURM_PROCID in 2) SLURM_PROCID=-1 exec {bin}/stand;; "
+        "3) exec {bin}/stand --threads=1100;; esac; exec {bin}/stand --threads=1"],
+        nodes=2, tasks=4)
+    left = "and 77 more threads, not looked at: 1,024 of a process are"
+    lines, said = stack(lab, job)
+    assert lines[0].startswith("4 processes on 2 nodes ") and said == ""
+    assert lines[-2:] == ["and 1025 other threads in 1 stacks, see --threads", left]
+    assert re.match(rf"ranks 0-1,3: .*{SOLVE}", lines[1]), lines
+    assert re.match(rf"1 of no known rank: .*{SOLVE}", lines[2]), lines
     lines, _ = stack(lab, "--threads", job)
-    assert re.match(r"ranks 0-1, 2 threads: .*pause < helper", lines[-1]), lines
+    assert re.match(r"ranks 0-1,3, 1025 threads: .*pause < helper", lines[-2]), lines
+    assert lines[-1] == left
+    told = json.loads(stack(lab, "--json", job)[0][0])
+    assert (told["processes"], told["threads_not_seen"], told["processes_not_seen"],
+            told["not_kept"]) == (4, 77, 0, 0)
+    assert [(s["ranks"], s["tasks"], s["threads"]) for s in told["stacks"] if s["first"]] == \
+        [("0-1,3", 3, 3), ("", 0, 1)]
 
 
 @pytest.mark.parametrize("what, why", [
@@ -341,6 +378,51 @@ def test_threads(lab):
     ("99999", "job 99999: there is no such job")])
 def test_no_job(lab, what, why):
     assert stack(lab, what, code=1) == ([], f"storm: {why}\n")
+
+
+def test_no_step(lab):
+    """A step that does not exist, and a job that waits or has ended, are no look at nothing."""
+    job, one = stands(lab, nodes=1, tasks=1)
+    for step, word in (("7", "step 7"), ("batch", "batch step")):
+        assert stack(lab, f"{job}.{step}", code=1) == (
+            [], f"storm: job {job} has no {word} now; see squeue -s -j {job}\n")
+    assert stack(lab, f"{job}.00")[0][0].startswith("1 process on 1 node ")
+    one.signal(signal.SIGTERM)
+    one.process.wait(60)
+    until(lambda: "COMPLETING" not in lab.root(f"scontrol show job {job}"), lambda: "its end")
+    assert stack(lab, job, code=1) == (
+        [], f"storm: job {job}: it has ended; squeue shows those that run\n")
+
+
+def test_two_askers(lab):
+    """Of two that ask at once each sees all. While one looks, another one says so and waits, or
+    ends."""
+    job, one = stands(lab)
+    askers = [lab.start(["storm", "stack", "--json", job]) for _ in range(3)]
+    for asker in askers:
+        done = asker.finish()
+        assert done.code == 0, str(done)
+        told = json.loads(done.out)
+        assert [(s["ranks"], "frames" in s) for s in told["stacks"]] == [("0-7", True)]
+    first = lab.start(["storm", "stack", job])
+    until(lambda: lab.lab.pids("n1", "storm_unwind"), lambda: f"the look: {first.err()}")
+    # it stands still
+    pids = lab.lab.pids("n1", "storm_unwind")
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    second = lab.start(["storm", "stack", job])
+    until(lambda: "this one waits" in second.err(), lambda: f"its word: {second.err()}")
+    _, said = stack(lab, "--timeout=0.1", job, code=1)
+    assert re.search(rf"^storm: job {job}: another storm stack looks at it now: step "
+                     rf"{job}\.\d+, of srun \d+ on login; try again later, or scancel "
+                     "this step$", said, re.M), said
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+    assert first.finish().code in (0, PART)
+    done = second.finish()
+    assert done.code == 0 and re.search(rf"^ranks 0-7: .*{SOLVE}", done.out, re.M), str(done)
+    assert one.running()
 
 
 PYTHON = """import os, pathlib, time

@@ -61,6 +61,12 @@ static void stack_read(struct stack_set *s, const char *line)
 		must(!strcmp(again.node.name, said.node.name));
 		must(again.node.stood_us == said.node.stood_us);
 	}
+	if (what == LINE_UNSEEN) {
+		stack_unseen_put(&text, &said.unseen);
+		must(stack_line_read(text, &again) == LINE_UNSEEN);
+		must(again.unseen.threads == said.unseen.threads);
+		must(again.unseen.processes == said.unseen.processes);
+	}
 	if (what == LINE_TEXT)
 		stack_text();
 	if (what != LINE_STACK)

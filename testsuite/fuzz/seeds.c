@@ -1970,7 +1970,7 @@ static void stack(void)
 	storm_put8(&o, 0);
 	storm_put(&o, line, strlen(line));
 	storm_put(&o, "\nP\t7\nN\tn1\t4\t1000\n", 18);
-	storm_put(&o, "O\t7\n", 4);
+	storm_put(&o, "O\t7\nU\t9\t2\n", 10);
 	stack_text_put(&line, &code);
 	storm_put(&o, line, strlen(line));
 	end("stack", "lines");

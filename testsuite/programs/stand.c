@@ -1,7 +1,7 @@
 /*
  * stand.c - a task that stands in a known stack, for test_stack.py:
  *
- *	stand [--thread] [--hide] [--vfork] RANK...	these ranks hang in odd_one(), all others in solve()
+ *	stand [--threads=N] [--hide] [--vfork] RANK...	these ranks hang in odd_one(), all others in solve()
  *
  * A file "up.RANK" in the working directory says that it stands there.
  *
@@ -61,8 +61,9 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	for (int k = 1; k < argc; k++) {
-		if (!strcmp(argv[k], "--thread"))
-			pthread_create(&thread, NULL, helper, NULL);
+		if (!strncmp(argv[k], "--threads=", 10))
+			for (int n = atoi(argv[k] + 10); n; n--)
+				pthread_create(&thread, NULL, helper, NULL);
 		else if (!strcmp(argv[k], "--hide"))
 			prctl(PR_SET_DUMPABLE, 0);
 		else if (!strcmp(argv[k], "--vfork") && rank && !atoi(rank) &&

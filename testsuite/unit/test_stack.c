@@ -161,6 +161,29 @@ START_TEST(test_order)
 }
 END_TEST
 
+/* Processes without a rank are not taken for some of the ranks that have the same stack. */
+START_TEST(test_rankless)
+{
+	struct stack_set s = { 0 }, t = { 0 };
+
+	for (uint32_t k = 0; k < 8; k++) {
+		one_rank(k < 5 ? k : STACK_NO_RANK, 1);
+		must(!stack_set_add(&s, &rec));
+		storm_idset_clear(&rec.ranks);
+	}
+	set_send(&s, &t);
+	stack_set_sort(&t);
+	ck_assert_uint_eq(t.count, 2);
+	ck_assert_uint_eq(t.all[0]->count, 5);
+	ck_assert_uint_eq(storm_idset_size(&t.all[0]->ranks), 5);
+	must(!stack_is_rankless(&t.all[0]->ranks));
+	ck_assert_uint_eq(t.all[1]->count, 3);
+	must(stack_is_rankless(&t.all[1]->ranks));
+	stack_set_clear(&s);
+	stack_set_clear(&t);
+}
+END_TEST
+
 /* --------------------------------------------------------------------------- lines --- */
 
 START_TEST(test_bad_lines)
@@ -192,9 +215,14 @@ START_TEST(test_bad_lines)
 		"O\t",
 		"O\t-1",
 		"O\t1\t2",
+		"U\t1",
+		"U\t1\t-1",
+		"U\t1\t2\t3",
+		"U\t4294967296\t2",
 	};
 	static struct stack_said said; /* large */
-	struct stack_node n = { "n1", 4, 77 };
+	struct stack_node n = { .name = "n1", .tasks = 4, .stood_us = 77 };
+	struct stack_unseen u = { 976, 3 };
 	struct storm_addr at;
 	char line[STACK_LINE];
 
@@ -217,6 +245,11 @@ START_TEST(test_bad_lines)
 	must(stack_line_read("P\t9", &said) == LINE_NEXT && said.next == 9);
 	stack_over_put(&line, 12);
 	must(stack_line_read(line, &said) == LINE_OVER && said.over == 12);
+	stack_unseen_put(&line, &u);
+	ck_assert_str_eq(line, "U\t976\t3");
+	must(stack_line_read(line, &said) == LINE_UNSEEN);
+	ck_assert_uint_eq(said.unseen.threads, 976);
+	ck_assert_uint_eq(said.unseen.processes, 3);
 }
 END_TEST
 
@@ -325,6 +358,7 @@ int main(void)
 	tcase_add_loop_test(t, test_trees, 0, 50);
 	tcase_add_test(t, test_full);
 	tcase_add_test(t, test_order);
+	tcase_add_test(t, test_rankless);
 	tcase_add_test(t, test_bad_lines);
 	tcase_add_test(t, test_many_ranges);
 	tcase_add_test(t, test_pieces);

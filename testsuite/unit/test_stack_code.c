@@ -68,6 +68,8 @@ static void node_report(uint32_t k)
 	must(!stack_codes_make(&n->tallies, k, &n->codes));
 	node_sum(k, SUM_THREADS, n->threads);
 	node_sum(k, SUM_PROCESSES, k);
+	node_sum(k, SUM_UNSEEN_THREADS, 3 * k);
+	node_sum(k, SUM_UNSEEN_PROCESSES, 5 * k);
 	for (uint32_t i = 0; i < n->codes.count; i++)
 		reports_put(&n->up, n->codes.all[i].kind, n->codes.all[i].code,
 			    &n->codes.all[i].ids);
@@ -204,6 +206,10 @@ START_TEST(test_trees)
 	ck_assert_uint_eq(stack_heard_sum(&heard, SUM_THREADS), threads);
 	ck_assert_uint_eq(stack_heard_sum(&heard, SUM_PROCESSES),
 			  NODES * (NODES - 1) / 2);
+	ck_assert_uint_eq(stack_heard_sum(&heard, SUM_UNSEEN_THREADS),
+			  3 * NODES * (NODES - 1) / 2);
+	ck_assert_uint_eq(stack_heard_sum(&heard, SUM_UNSEEN_PROCESSES),
+			  5 * NODES * (NODES - 1) / 2);
 	nodes_ask(NODES, &all);
 	ck_assert_uint_eq(heard.kept, threads);
 	for (unsigned int what = 0; what < TEXTS; what++) {
