@@ -4,6 +4,11 @@
  *	cc storm_tour.c -o storm_tour $(pkg-config --cflags --libs libstorm)
  *	./storm_tour
  *
+ * If STORM is in a folder of its own, such as P=/opt/slurm-storm, say so to both:
+ *
+ *	export PKG_CONFIG_PATH=$P/lib/pkgconfig
+ *	cc storm_tour.c -o storm_tour $(pkg-config --cflags --libs libstorm) -Wl,-rpath,$P/lib
+ *
  * A domain has an owner and nodes.  On a cluster the owner is a process on the
  * head node, for example, and each node runs a process of its own.  Here this
  * process plays both sides: each node has its own port on the loopback interface.
