@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -1383,6 +1384,20 @@ static bool user_gets_port(int type)
 	return WEXITSTATUS(status);
 }
 
+static bool watch_listen; /* nobody gets the port in the moment before */
+static int listens;
+
+/* libc's, for all that is linked here. */
+__attribute__((visibility("default"))) int listen(int fd, int backlog)
+{
+	if (watch_listen) {
+		ck_assert(!user_gets_port(SOCK_DGRAM));
+		ck_assert(!user_gets_port(SOCK_STREAM));
+		listens++;
+	}
+	return (int) syscall(SYS_listen, fd, backlog);
+}
+
 /* The port that a parent keeps: free for nobody, and as new for each agent. */
 START_TEST(test_port_is_kept)
 {
@@ -1407,7 +1422,10 @@ START_TEST(test_port_is_kept)
 			.tcp = storm_udp_port_dup(kept.tcp),
 		};
 		storm_udp_port_inherit(&copy);
+		watch_listen = true;
 		ck_assert_ptr_nonnull(open_end(&agent, STORM_ROLE_NODE, &err));
+		watch_listen = false;
+		ck_assert_int_eq(listens, life + 1);
 		ck_assert(!user_gets_port(SOCK_DGRAM));
 		ck_assert(!user_gets_port(SOCK_STREAM));
 		ck_assert_int_eq(

@@ -4,8 +4,9 @@
  * The kernel lets a second socket bind a port if both have SO_REUSEADDR and
  * none listens (TCP), or if both have it (UDP); or SO_REUSEPORT, for sockets of
  * one user.  So a socket of ours has SO_REUSEADDR only while it listens.  A
- * connection in TIME_WAIT keeps the listener's flag, and the next listener is
- * refused unless both have it.
+ * connection in TIME_WAIT keeps the listener's flags, and the next listener is
+ * refused unless both have one of them.  So a kept socket has SO_REUSEPORT from its
+ * first rest on, and begins to listen with it alone.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -108,6 +109,7 @@ void storm_udp_port_rest(const struct storm_udp_port *p)
 	if (p->tcp < 0)
 		return;
 	udp_port_flag(p->tcp, SO_REUSEADDR, 0);
+	udp_port_flag(p->tcp, SO_REUSEPORT, 1);
 	/* an agent may have ended before it listened; a socket that does not
 	 * listen would hand the end of its input on to all later connections */
 	if (!getsockopt(p->tcp, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) &&

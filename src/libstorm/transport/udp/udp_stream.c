@@ -361,11 +361,32 @@ void storm_udp_end_stream(struct storm_transport *t, uint64_t stream,
 	stream_in_free(u, s);
 }
 
-int storm_udp_listen(struct storm_udp *u)
+static bool udp_stream_flag(int fd, int name)
+{
+	int one = 1;
+
+	return !setsockopt(fd, SOL_SOCKET, name, &one, sizeof(one));
+}
+
+/* False: errno.  A kept socket begins without SO_REUSEADDR, with which another user could
+ * take the port before listen().  SO_REUSEPORT serves as well (udp_port.c), but for
+ * connections that are left of an agent of a former version.  Connections get both. */
+static bool udp_stream_listen(int fd, bool inherited, uint16_t port)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET,
-				   .sin_port = htons(u->port) };
-	int one = 1, tos = u->set.dscp_control << 2;
+				   .sin_port = htons(port) };
+
+	if (inherited && !listen(fd, SOMAXCONN))
+		return udp_stream_flag(fd, SO_REUSEADDR);
+	return udp_stream_flag(fd, SO_REUSEADDR) &&
+	       (inherited ||
+		!bind(fd, (struct sockaddr *) &sin, sizeof(sin))) &&
+	       !listen(fd, SOMAXCONN) && udp_stream_flag(fd, SO_REUSEPORT);
+}
+
+int storm_udp_listen(struct storm_udp *u)
+{
+	int tos = u->set.dscp_control << 2;
 	int fd = storm_udp_port_inherited(SOCK_STREAM, u->port);
 	bool inherited = fd >= 0;
 	char holder[128];
@@ -375,11 +396,8 @@ int storm_udp_listen(struct storm_udp *u)
 			    0);
 	u->listener.kind = UDP_LISTENER;
 	u->listener.fd = fd;
-	if (fd >= 0 &&
-	    !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) &&
-	    !setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos)) &&
-	    (inherited || !bind(fd, (struct sockaddr *) &sin, sizeof(sin))) &&
-	    !listen(fd, SOMAXCONN) &&
+	if (fd >= 0 && !setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos)) &&
+	    udp_stream_listen(fd, inherited, u->port) &&
 	    !storm_udp_watch(u, EPOLL_CTL_ADD, &u->listener, EPOLLIN))
 		return STORM_OK;
 	if (errno == EADDRINUSE) {
