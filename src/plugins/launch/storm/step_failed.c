@@ -33,23 +33,24 @@
 
 struct failed_asked {
 	uint32_t node;
+	bool agent; /* its agent is asked, not its slurmd */
 	uint16_t port;
 	int fd;	 /* -1: it is settled */
 	int err; /* an errno, ETIMEDOUT at first; 0: it answers */
 };
 
-/* Where its slurmd listens.  False: Slurm has no address for it. */
-static bool step_failed_addr(const struct step_domain *sd, uint32_t node,
-			     slurm_addr_t *addr)
+/* Where it listens.  False: Slurm has no address for it. */
+static bool step_failed_addr(const struct step_domain *sd,
+			     const struct failed_asked *a, slurm_addr_t *addr)
 {
-	const struct storm_addr *known = &sd->nodes[node].addr;
+	const struct storm_addr *known = &sd->nodes[a->node].addr;
 	struct sockaddr_in6 *v6 = (void *) addr;
 
-	if (!slurm_conf_get_addr(sd->names[node], addr, 0))
+	if (!a->agent && !slurm_conf_get_addr(sd->names[a->node], addr, 0))
 		return true;
 	memset(addr, 0, sizeof(*addr));
 	v6->sin6_family = AF_INET6; /* an IPv4 address is mapped */
-	v6->sin6_port = htons(slurm_conf.slurmd_port);
+	v6->sin6_port = htons(a->agent ? known->port : slurm_conf.slurmd_port);
 	memcpy(&v6->sin6_addr, known->ip, sizeof(v6->sin6_addr));
 	return known->port;
 }
@@ -70,7 +71,7 @@ static void step_failed_connect(const struct step_domain *sd,
 
 	a->fd = -1;
 	a->err = ETIMEDOUT;
-	if (!step_failed_addr(sd, a->node, &addr)) {
+	if (!step_failed_addr(sd, a, &addr)) {
 		a->err = EADDRNOTAVAIL;
 		return;
 	}
@@ -164,23 +165,50 @@ static char *step_failed_text(const struct step_domain *sd,
 	return text;
 }
 
-struct hostlist *step_failed_ask(const struct step_domain *sd,
-				 const struct storm_outcome *out, char **why)
+static void step_failed_ask_these(const struct step_domain *sd,
+				  struct failed_asked *a, uint32_t n)
 {
-	struct failed_asked *a = xcalloc(out->faults_kept + 1, sizeof(*a));
-	struct hostlist *bad = NULL;
-	uint32_t n = 0, some;
+	uint32_t some;
 
-	for (uint32_t i = 0; i < out->faults_kept; i++)
-		if (out->faults[i].node < sd->count &&
-		    (!n || a[n - 1].node != out->faults[i].node))
-			a[n++].node = out->faults[i].node;
 	for (uint32_t i = 0; i < n; i += some) {
 		some = MIN(n - i, ASKED_AT_ONCE);
 		for (uint32_t j = i; j < i + some; j++)
 			step_failed_connect(sd, &a[j]);
 		step_failed_wait(&a[i], some);
 	}
+}
+
+/* Add the nodes that have no fault, and whose agents do not answer, to these n.
+ * Returns how many there are then. */
+static uint32_t step_failed_add_others(const struct step_domain *sd,
+				       struct failed_asked *a, uint32_t n)
+{
+	struct failed_asked *b = xcalloc(sd->count + 1, sizeof(*b));
+	bool *known = xcalloc(sd->count + 1, sizeof(*known));
+	uint32_t others = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		known[a[i].node] = true;
+	for (uint32_t i = 0; i < sd->count; i++)
+		if (!known[i])
+			b[others++] = (struct failed_asked) { .node = i,
+							      .agent = true };
+	step_failed_ask_these(sd, b, others);
+	for (uint32_t i = 0; i < others; i++)
+		if (b[i].err)
+			a[n++] = (struct failed_asked) { .node = b[i].node };
+	xfree(known);
+	xfree(b);
+	return n;
+}
+
+/* Those that do not answer, or NULL. */
+static struct hostlist *step_failed_bad(const struct step_domain *sd,
+					const struct failed_asked *a,
+					uint32_t n)
+{
+	struct hostlist *bad = NULL;
+
 	for (uint32_t i = 0; i < n; i++) {
 		if (!a[i].err)
 			continue;
@@ -188,8 +216,34 @@ struct hostlist *step_failed_ask(const struct step_domain *sd,
 			bad = hostlist_create(NULL);
 		hostlist_push_host(bad, sd->names[a[i].node]);
 	}
-	if (bad) {
+	if (bad)
 		hostlist_uniq(bad);
+	return bad;
+}
+
+struct hostlist *step_failed_ask(const struct step_domain *sd,
+				 const struct storm_outcome *out, bool all,
+				 char **why)
+{
+	struct failed_asked *a =
+		xcalloc(out->faults_kept + sd->count + 1, sizeof(*a));
+	struct hostlist *bad;
+	uint32_t n = 0, more;
+
+	for (uint32_t i = 0; i < out->faults_kept; i++)
+		if (out->faults[i].node < sd->count &&
+		    (!n || a[n - 1].node != out->faults[i].node))
+			a[n++].node = out->faults[i].node;
+	step_failed_ask_these(sd, a, n);
+	bad = step_failed_bad(sd, a, n);
+	if (bad && all) {
+		hostlist_destroy(bad);
+		more = step_failed_add_others(sd, a, n);
+		step_failed_ask_these(sd, &a[n], more - n);
+		n = more;
+		bad = step_failed_bad(sd, a, n);
+	}
+	if (bad) {
 		xfree(*why);
 		*why = step_failed_text(sd, a, n);
 	}

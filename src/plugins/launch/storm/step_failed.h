@@ -17,8 +17,12 @@ struct step_domain;
  * 1 s, whether they accept a connection.  Returns those that do not
  * (hostlist_destroy()), and sets *why to their names and the causes (xfree).  NULL:
  * all do, or no fault is of a node; *why is unchanged.
+ *
+ * A domain names the first faults that it has.  all: if one has failed, the agents of
+ * all others are asked, too, and the slurmds of those that do not answer: for 1 s each.
  */
 struct hostlist *step_failed_ask(const struct step_domain *sd,
-				 const struct storm_outcome *out, char **why);
+				 const struct storm_outcome *out, bool all,
+				 char **why);
 
 #endif

@@ -207,7 +207,7 @@ static bool step_odd_failed(struct step_odd *odd, const struct step_domain *sd,
 	uint32_t n;
 
 	if (odd->conf->failed_launch == FAILED_LAUNCH_FALLBACK ||
-	    !(bad = step_failed_ask(sd, out, &why)))
+	    !(bad = step_failed_ask(sd, out, !odd->may_leave, &why)))
 		return false;
 	n = (uint32_t) hostlist_count(bad);
 	step_odd_add(bad, &odd->failed);
