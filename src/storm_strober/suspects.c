@@ -71,6 +71,7 @@ static void suspects_add(struct suspects *s, struct suspect *n, uint64_t heard,
 	n->found = now;
 	n->heard = heard;
 	n->kind = SUSPECTS_SILENT;
+	n->c.never = !heard;
 	n->ask_at = heard ? now : now + ASK_NEVER;
 	n->stale = n->asking;
 	s->count++;
@@ -80,7 +81,7 @@ static void suspects_add(struct suspects *s, struct suspect *n, uint64_t heard,
 static void suspects_return(struct suspect *n, uint64_t now)
 {
 	n->c.heard = true;
-	n->c.gone = n->c.signs = false;
+	n->c.never = n->c.gone = n->c.signs = false;
 	n->c.slurmd = n->c.agent = ANSWER_NONE;
 	n->c.rounds = 0;
 	n->asked = STROBER_UNKNOWN;

@@ -34,7 +34,8 @@ uint16_t verdict_of(const struct verdict_case *c, uint16_t *cause)
 	else if (c->rounds >= VERDICT_ROUNDS)
 		*cause = STROBER_UNREACHABLE;
 	else
-		return c->since < VERDICT_HOLD && !c->state ? 0 :
-							      STROBER_SUSPECT;
+		return c->since < VERDICT_HOLD && !c->state && !c->never ?
+			       0 :
+			       STROBER_SUSPECT;
 	return STROBER_FOUND;
 }

@@ -31,6 +31,9 @@ enum verdict_answer {
 #define VERDICT_HOLD (20 * STORM_MS)
 
 struct verdict_case {
+	/* It was never heard.  So nobody waits to call it suspect: until it is good,
+	 * it is not (a new strober's first word). */
+	bool never;
 	bool heard; /* it gives signs of life again */
 	bool gone; /* its agent says that its slurmd does not run, or is stopped */
 	/* It gives signs of life all the same.  So it is not dead, even if no port

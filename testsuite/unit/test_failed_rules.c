@@ -4,6 +4,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <string.h>
+
 #include "src/libstorm/base/clock.h"
 #include "src/plugins/sched/storm/failed_rules.h"
 #include "unit.h"
@@ -113,19 +115,146 @@ START_TEST(test_act_after)
 {
 	must(look(STROBER_SUSPECT, 0, 4999 * STORM_MS) == FAILED_SAY);
 	must(look(STROBER_SUSPECT, 0, 5000 * STORM_MS) ==
-	     (FAILED_END | FAILED_TAKE_DRAIN));
+	     (FAILED_SAY | FAILED_END | FAILED_TAKE_DRAIN));
+	ck_assert_str_eq(failed_outcome(&view, &memory, false),
+			 "; what runs there is given up");
 	must(!acts());
 }
 END_TEST
 
+/* What was said to go on is said again when it is given up. */
 START_TEST(test_many)
 {
 	rule.many = true;
 	must(dead() == FAILED_SAY && !acts());
+	must(strstr(failed_outcome(&view, &memory, true),
+		    "nothing is given up yet"));
 	view.silent = 60 * STORM_SEC;
 	must(!acts());
 	rule.many = false;
-	must(acts() == (FAILED_END | FAILED_TAKE_DRAIN) && !acts());
+	must(acts() == (FAILED_SAY | FAILED_END | FAILED_TAKE_DRAIN));
+	ck_assert_str_eq(failed_outcome(&view, &memory, false),
+			 "; what runs there is given up");
+	must(!acts());
+	/* and stays so when others fail */
+	rule.many = true;
+	must(!acts());
+	ck_assert_str_eq(failed_outcome(&view, &memory, true),
+			 "; what runs there is given up");
+	view.cause = STROBER_AGENT;
+	ck_assert_str_eq(failed_outcome(&view, &memory, false),
+			 "; what ran there was given up");
+	memory.ended = false;
+	ck_assert_str_eq(failed_outcome(&view, &memory, false),
+			 "; what runs there goes on");
+}
+END_TEST
+
+#define WALL (1000000 * INT64_C(1700000000))
+#define US INT64_C(1000)
+#define HOUR (3600 * INT64_C(1000000))
+
+/* The strober's word, so many us after WALL: the node was heard, and found, so many us
+ * before; -1: it never was. */
+static void word(uint16_t state, uint16_t cause, int64_t at, int64_t heard,
+		 int64_t found)
+{
+	uint64_t now = 1000 * STORM_SEC + (uint64_t) (at * US);
+	struct strober_failed x = { .state = state, .cause = cause };
+
+	x.heard = heard < 0 ? 0 : now - (uint64_t) (heard * US);
+	x.found = now - (uint64_t) (found * US);
+	failed_take_word(&view, &x, now, WALL + at);
+}
+
+/* A new strober does not know since when a node is silent, and slurmctld does. */
+START_TEST(test_next_strober)
+{
+	word(STROBER_SUSPECT, 0, 1000, 700, 500);
+	must(!view.never && view.heard == WALL + 300);
+	must(view.silent == 700 * STORM_US && acts() == FAILED_SAY);
+	/* its suspicion is none that can be acted on, however long */
+	word(STROBER_SUSPECT, 0, HOUR, -1, HOUR / 2);
+	must(view.never && view.heard == WALL + 300 && !acts());
+	ck_assert_str_eq(failed_word(&rule, &view), "silent");
+	/* what it finds is */
+	word(STROBER_FOUND, STROBER_UNREACHABLE, HOUR + 5, -1, 5);
+	must(!view.never && view.heard == WALL + 300);
+	must(view.silent == 5 * STORM_US && failed_counts(&view));
+	must(acts() == (FAILED_SAY | FAILED_END | FAILED_TAKE_DRAIN));
+	/* the third one */
+	word(STROBER_SUSPECT, 0, 2 * HOUR, -1, 5);
+	must(view.never && view.heard == WALL + 300 && !acts());
+	word(STROBER_FOUND, STROBER_UNREACHABLE, 2 * HOUR, -1, 6);
+	must(!view.never && view.heard == WALL + 300 && !acts());
+	/* back, and lost again */
+	word(STROBER_FOUND, STROBER_RETURNING, 3 * HOUR, -1, 6);
+	word(STROBER_SUSPECT, 0, 3 * HOUR + 9, -1, 5);
+	must(view.never && !view.known && !failed_word(&rule, &view));
+	failed_take_word(&view, NULL, 4, WALL);
+	must(!view.state && !view.heard && !view.known);
+}
+END_TEST
+
+/* One that an earlier strober has not found may be dead for days: that is shown, with
+ * the time when it was found first. */
+START_TEST(test_unknown)
+{
+	for (int i = 0; i < 3; i++) {
+		word(STROBER_SUSPECT, 0, i * HOUR + 7, -1, 7);
+		must(view.never && !view.known && view.heard == WALL);
+		word(STROBER_FOUND, STROBER_UNREACHABLE, i * HOUR + 9, -1, 9);
+		must(view.never && !view.known && view.heard == WALL);
+		must(!acts());
+		ck_assert_str_eq(failed_word(&rule, &view), "host-unreachable");
+	}
+}
+END_TEST
+
+/* slurmctld has heard of its slurmd since; but not in the future, as after the clock was
+ * set back. */
+START_TEST(test_last_response)
+{
+	int64_t now = WALL / 1000000;
+
+	view.state = STROBER_SUSPECT;
+	view.heard = WALL - HOUR;
+	must(failed_talks(&view, now - 3598, WALL));
+	must(!failed_talks(&view, now - 3599, WALL));
+	must(failed_talks(&view, now + 1, WALL));
+	must(!failed_talks(&view, now + 2, WALL));
+	must(!failed_talks(&view, now + 3600, WALL));
+	view.state = 0;
+	must(!failed_talks(&view, now, WALL));
+}
+END_TEST
+
+/* 22.05 makes them root's, when it is reconfigured. */
+START_TEST(test_reasons)
+{
+	const char *ours =
+		"storm: no heartbeat since 01:02:03, host unreachable";
+
+	must(failed_is_our_reason(ours, 64030, 64030));
+	must(failed_is_our_reason(ours, 0, 64030));
+	must(failed_is_our_reason("storm: slurmd gone since 01:02:03, ...", 0,
+				  64030));
+	must(!failed_is_our_reason(ours, 1000, 64030));
+	must(!failed_is_our_reason(NULL, 0, 64030));
+	must(!failed_is_our_reason("fan", 64030, 64030));
+	must(!failed_is_our_reason("a storm: no heartbeat since", 64030,
+				   64030));
+}
+END_TEST
+
+/* What was given up in a job's last run is not ended in the next one. */
+START_TEST(test_requeued)
+{
+	must(failed_is_same_run(false, 0, 0) &&
+	     failed_is_same_run(false, 3, 3));
+	must(!failed_is_same_run(false, 1, 0));
+	/* slurmctld has forgotten the job: nothing else has its number */
+	must(failed_is_same_run(true, 0, 1));
 }
 END_TEST
 
@@ -199,6 +328,11 @@ int main(void)
 	tcase_add_test(t, test_slurmd_answers);
 	tcase_add_test(t, test_act_after);
 	tcase_add_test(t, test_many);
+	tcase_add_test(t, test_next_strober);
+	tcase_add_test(t, test_unknown);
+	tcase_add_test(t, test_last_response);
+	tcase_add_test(t, test_reasons);
+	tcase_add_test(t, test_requeued);
 	tcase_add_test(t, test_excused);
 	tcase_add_test(t, test_never);
 	tcase_add_test(t, test_words);

@@ -274,10 +274,12 @@ START_TEST(test_agent_then_host)
 }
 END_TEST
 
-/* One that was never heard has time to start: nobody is asked, or told. */
+/* One that was never heard has time to start: nobody is asked, or told.  But a new
+ * strober's first word has it: it is not good. */
 START_TEST(test_never)
 {
 	suspects_find(&s, 0, SUSPECTS_SILENT, 0, now);
+	must(suspects_get(&s, list) == 1 && list[0].state == STROBER_SUSPECT);
 	must(suspects_ask(&s, now + 4 * STORM_SEC) == NODES);
 	find(0, SUSPECTS_BACK);
 	must(good());
@@ -286,6 +288,13 @@ START_TEST(test_never)
 	silence(0);
 	is(STROBER_SUSPECT, STROBER_UNKNOWN);
 	must(!list[0].heard);
+	/* when it was heard, it is as all others */
+	find(0, SUSPECTS_BACK);
+	must(good());
+	find(0, SUSPECTS_SILENT);
+	must(good());
+	now += VERDICT_HOLD;
+	is(STROBER_SUSPECT, STROBER_UNKNOWN);
 }
 END_TEST
 

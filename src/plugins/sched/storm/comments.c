@@ -247,8 +247,8 @@ static bool comments_write_node(const struct shares *all, const struct plan *p,
 		time_t heard = s->heard;
 
 		slurm_make_time_str(&heard, since, sizeof(since));
-		xstrfmtcat(word, "%sfailed=%s,heard=%s", word ? "," : TAG,
-			   s->failed, since);
+		xstrfmtcat(word, "%sfailed=%s,heard=%s%s", word ? "," : TAG,
+			   s->failed, s->before ? "before-" : "", since);
 	}
 	if (s->health)
 		xstrfmtcat(word, "%shealth=%s", word ? "," : TAG, s->health);
@@ -258,11 +258,20 @@ static bool comments_write_node(const struct shares *all, const struct plan *p,
 	return s->jobs || s->out || s->failed || s->health;
 }
 
+/* Those that are not the plan's are not written again: take it from all. */
+static void comments_clear_nodes(void)
+{
+	for (int i = 0; i < node_record_count; i++)
+		if (node_record_table_ptr[i] &&
+		    comments_put(&node_record_table_ptr[i]->extra, NULL))
+			last_node_update = time(NULL);
+}
+
 void shares_write(struct shares *s, const struct plan *p,
 		  const struct storm_gang_conf *conf)
 {
 	slurmctld_lock_t locks = { .job = WRITE_LOCK, .node = WRITE_LOCK };
-	bool shown = false, any = s->njobs || s->shown;
+	bool shown = false, any = s->njobs || s->shown || s->others;
 
 	for (uint32_t i = 0; i < s->nnodes && !any; i++)
 		any = s->node[i].out || s->node[i].failed || s->node[i].health;
@@ -271,6 +280,9 @@ void shares_write(struct shares *s, const struct plan *p,
 	lock_slurmctld(locks);
 	for (uint32_t i = 0; i < s->njobs; i++)
 		comments_write_job(s, p, conf, &s->job[i]);
+	if (s->others)
+		comments_clear_nodes();
+	s->others = false;
 	for (uint32_t i = 0; i < s->nnodes && i < p->now.nnodes; i++)
 		shown |= comments_write_node(s, p, i);
 	unlock_slurmctld(locks);

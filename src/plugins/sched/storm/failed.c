@@ -30,10 +30,6 @@
 #define LOOK_WRONG (250 * STORM_MS)
 #define LOOK_GOOD (10 * STORM_SEC)
 
-/* The Reasons that are ours begin so. */
-#define NO_HEARTBEAT "storm: no heartbeat since "
-#define NO_SLURMD "storm: slurmd gone since "
-
 #define USEC 1000000
 #define TIME_TEXT 32
 
@@ -69,19 +65,6 @@ static void failed_time(int64_t us, bool exact, char (*out)[TIME_TEXT])
 			 (int) (us % USEC / 1000));
 }
 
-/* What becomes of what runs there, or "". */
-static const char *failed_outcome(const struct failed_node *n, bool many)
-{
-	if (n->v.state != STROBER_FOUND)
-		return "";
-	if (n->v.cause != STROBER_UNREACHABLE)
-		return n->m.ended ? "; what ran there was given up" :
-				    "; what runs there goes on";
-	return many ? "; so are many nodes at once, so nothing is given up" :
-	       n->m.ended ? "; what runs there is given up" :
-			    "";
-}
-
 /* The caller frees it with xfree(). */
 static char *failed_text(const char *name, const struct failed_node *n,
 			 bool back, bool many)
@@ -91,38 +74,36 @@ static char *failed_text(const char *name, const struct failed_node *n,
 	if (back)
 		return xstrdup_printf(
 			"storm: node %s: it gives signs of life again", name);
-	failed_time(n->heard, true, &since);
+	failed_time(n->v.heard, true, &since);
 	if (n->v.state == STROBER_SUSPECT)
 		return xstrdup_printf(
-			"storm: node %s: no sign of life since %s", name,
-			since);
+			"storm: node %s: no sign of life since %s%s", name,
+			since, failed_outcome(&n->v, &n->m, many));
 	if (n->v.cause == STROBER_DEAF)
 		return xstrdup_printf("storm: node %s: %s%s", name,
 				      failed_cause(&n->v),
-				      failed_outcome(n, many));
+				      failed_outcome(&n->v, &n->m, many));
 	return xstrdup_printf("storm: node %s: %s, no sign of life since %s%s",
 			      name, failed_cause(&n->v), since,
-			      failed_outcome(n, many));
+			      failed_outcome(&n->v, &n->m, many));
 }
 
 static char *failed_reason(const struct failed_node *n)
 {
 	char since[TIME_TEXT];
 
-	failed_time(n->heard, false, &since);
+	failed_time(n->v.heard, false, &since);
 	if (n->v.cause == STROBER_SLURMD_GONE)
-		return xstrdup_printf(NO_SLURMD "%s, the host answers", since);
-	return xstrdup_printf(NO_HEARTBEAT "%s, %s", since,
+		return xstrdup_printf(FAILED_NO_SLURMD "%s, the host answers",
+				      since);
+	return xstrdup_printf(FAILED_NO_HEARTBEAT "%s, %s", since,
 			      failed_cause(&n->v));
 }
 
-/* 22.05 makes a Reason root's when it is reconfigured. */
 static bool failed_has_reason(const node_record_t *n)
 {
-	return n->reason &&
-	       (!n->reason_uid || n->reason_uid == slurm_conf.slurm_user_id) &&
-	       (!strncmp(n->reason, NO_HEARTBEAT, strlen(NO_HEARTBEAT)) ||
-		!strncmp(n->reason, NO_SLURMD, strlen(NO_SLURMD)));
+	return failed_is_our_reason(n->reason, n->reason_uid,
+				    slurm_conf.slurm_user_id);
 }
 
 static bool failed_is_ours(const node_record_t *n)
@@ -145,26 +126,16 @@ static int64_t failed_wall(void)
 static void failed_set_view(struct failed_node *n, const node_record_t *node,
 			    const struct strober_failed *x)
 {
-	uint64_t now = storm_now(), heard = 0;
 	struct failed_view *v = &n->v;
+	int64_t wall = failed_wall();
 
-	*v = (struct failed_view) { 0 };
-	if (x) {
-		v->state = x->state;
-		v->cause = x->cause;
-		v->never = !x->heard;
-		heard = x->heard ? x->heard : x->found;
-		v->silent = now > heard ? now - heard : 0;
-		n->heard = failed_wall() - (int64_t) (v->silent / 1000);
-	}
+	failed_take_word(v, x, storm_now(), wall);
 	if (!node)
 		return;
 	v->excused = node_state_is_away(node);
 	v->taken = IS_NODE_DRAIN(node);
 	v->ours = failed_is_ours(node);
-	/* a time that is to come is of before the clock was set back */
-	v->talks = x && node->last_response > n->heard / USEC + 1 &&
-		   node->last_response <= failed_wall() / USEC + 1;
+	v->talks = failed_talks(v, node->last_response, wall);
 }
 
 /* --------------------------------------------------------------------- acts --- */
@@ -236,14 +207,16 @@ static void failed_log_many(struct failed *f, bool many, uint32_t count,
 			    uint32_t limit)
 {
 	if (many && !f->many && count <= limit)
-		error("storm: all nodes are silent at once that could be heard (%u): this host's network has failed, and not the nodes; none is drained, and no step is given up",
+		error("storm: all nodes are silent at once that could be heard (%u): this host's network has failed, and not the nodes; until fewer are, none is drained, and no step is given up",
 		      count);
 	else if (many && !f->many)
-		error("storm: %u of %u nodes are silent at once, more than MaxFailedNodes (%u): a switch has failed, or this host's network, and not the nodes; none is drained, and no step is given up",
+		error("storm: %u of %u nodes are silent at once, more than MaxFailedNodes (%u): a switch has failed, or this host's network, and not the nodes; until fewer are, none is drained, and no step is given up",
 		      count, f->nnodes, limit);
-	if (!many && f->many)
-		info("storm: no more than MaxFailedNodes (%u) are silent now",
-		     limit);
+	if (!many && f->many && count)
+		info("storm: %u nodes are still silent, no more than MaxFailedNodes (%u): these count as failed now",
+		     count, limit);
+	else if (!many && f->many)
+		info("storm: no node that was silent at once with others is so now");
 	f->many = many;
 }
 

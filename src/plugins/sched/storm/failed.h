@@ -18,7 +18,6 @@
 struct failed_node {
 	struct failed_view v;
 	struct failed_memory m;
-	int64_t heard; /* us of the wall clock: when it was heard last, or found */
 	const char *word;	  /* for its Extra, or NULL */
 	enum health_cause health; /* for its Extra, too: why it is not well */
 	enum health_cause logged; /* what the log says of that */

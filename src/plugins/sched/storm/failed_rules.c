@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <stddef.h>
+#include <string.h>
 
 #include "failed_rules.h"
 #include "src/libstorm/base/minmax.h"
@@ -11,6 +12,8 @@
 /* The greater one counts. */
 #define MAX_PERCENT 5
 #define MAX_NODES 3
+
+#define USEC 1000000
 
 uint32_t failed_limit(const struct storm_gang_conf *conf, uint32_t nodes)
 {
@@ -21,6 +24,57 @@ uint32_t failed_limit(const struct storm_gang_conf *conf, uint32_t nodes)
 		return (uint32_t) ((uint64_t) nodes * conf->failed_max / 100);
 	return conf->failed_max;
 }
+
+/* ------------------------------------------------------------- what is known --- */
+
+/* A strober knows nothing of a node that it never heard.  But slurmctld does if an
+ * earlier one has found it, and no one has heard it since.  That is a failure as soon as
+ * this strober has found the cause, too: until then its suspicion proves nothing. */
+void failed_take_word(struct failed_view *v, const struct strober_failed *x,
+		      uint64_t now, int64_t wall)
+{
+	const struct failed_view was = *v;
+	uint64_t from;
+
+	*v = (struct failed_view) { 0 };
+	if (!x)
+		return;
+	from = x->heard ? x->heard : x->found;
+	v->state = x->state;
+	v->cause = x->cause;
+	v->silent = now > from ? now - from : 0;
+	v->heard = wall - (int64_t) (v->silent / 1000);
+	if (x->heard)
+		return;
+	v->known = was.state && was.cause != STROBER_RETURNING &&
+		   (!was.never || was.known);
+	v->never = !v->known || v->state != STROBER_FOUND;
+	if (was.state)
+		v->heard = was.heard;
+}
+
+/* A time that is to come is of before the clock was set back. */
+bool failed_talks(const struct failed_view *v, int64_t response, int64_t wall)
+{
+	return v->state && response > v->heard / USEC + 1 &&
+	       response <= wall / USEC + 1;
+}
+
+/* 22.05 makes a Reason root's when it is reconfigured. */
+bool failed_is_our_reason(const char *reason, uint32_t uid, uint32_t slurm)
+{
+	return reason && (!uid || uid == slurm) &&
+	       (!strncmp(reason, FAILED_NO_HEARTBEAT,
+			 strlen(FAILED_NO_HEARTBEAT)) ||
+		!strncmp(reason, FAILED_NO_SLURMD, strlen(FAILED_NO_SLURMD)));
+}
+
+bool failed_is_same_run(bool gone, uint32_t now, uint32_t then)
+{
+	return gone || now == then;
+}
+
+/* ----------------------------------------------------------------------- acts --- */
 
 /* Nothing there answers: by the witness, or for so long that no witness is needed. */
 static bool failed_is_dead(const struct failed_rule *r,
@@ -108,13 +162,17 @@ unsigned int failed_acts(const struct failed_rule *r,
 		*m = (struct failed_memory) { 0 };
 		return acts;
 	}
-	if (failed_is_told(r, v, m)) {
+	acts = failed_strong(r, v, m);
+	/* what is given up was said to go on, if they were so many before */
+	if (acts & FAILED_END || failed_is_told(r, v, m)) {
 		m->told = v->state;
 		m->cause = v->cause;
-		acts = FAILED_SAY;
+		acts |= FAILED_SAY;
 	}
-	return acts | failed_strong(r, v, m);
+	return acts;
 }
+
+/* ---------------------------------------------------------------------- words --- */
 
 const char *failed_cause(const struct failed_view *v)
 {
@@ -133,6 +191,19 @@ const char *failed_cause(const struct failed_view *v)
 							     cause[0];
 }
 
+const char *failed_outcome(const struct failed_view *v,
+			   const struct failed_memory *m, bool many)
+{
+	if (v->state == STROBER_FOUND && v->cause != STROBER_UNREACHABLE)
+		return m->ended ? "; what ran there was given up" :
+				  "; what runs there goes on";
+	if (m->ended)
+		return "; what runs there is given up";
+	return v->state == STROBER_FOUND && many ?
+		       "; so are many nodes at once, so nothing is given up yet" :
+		       "";
+}
+
 const char *failed_word(const struct failed_rule *r,
 			const struct failed_view *v)
 {
@@ -148,7 +219,7 @@ const char *failed_word(const struct failed_rule *r,
 	if (!v->state || v->excused || v->cause >= STROBER_RETURNING)
 		return NULL;
 	/* an agent that never was there is none that has failed */
-	if (v->never && v->cause != STROBER_UNREACHABLE)
+	if (v->never && !v->known && v->cause != STROBER_UNREACHABLE)
 		return NULL;
 	if (v->state == STROBER_FOUND && v->cause != STROBER_UNREACHABLE &&
 	    v->silent < r->act_after)

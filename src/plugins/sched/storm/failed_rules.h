@@ -26,8 +26,13 @@ struct failed_rule {
 /* What is known of a node. */
 struct failed_view {
 	uint16_t state, cause; /* enum strober_state or 0, enum strober_cause */
-	bool never;	       /* it was not heard since the strober began */
-	uint64_t silent;       /* ns since it was heard, or was found */
+	/* It was not heard since the strober began, and that is not known to be a
+	 * failure: it may have been so for days. */
+	bool never;
+	bool known; /* an earlier strober has found it, and it is so since then */
+	int64_t heard; /* us of the wall clock: when it was heard last.  If it never
+			  was and is not known: when it was found, so before that. */
+	uint64_t silent; /* ns since this strober has heard it, or found it */
 	/* It boots, is powered down, is being restarted or is down: that it is
 	 * silent is no failure. */
 	bool excused;
@@ -52,6 +57,24 @@ enum failed_act {
 	FAILED_RESUME = 32,    /* it is good again */
 };
 
+/* The strober's word of the node; NULL: it is good.  *v has what was known before, and
+ * gets state to silent; all else becomes 0.  now: ns of CLOCK_MONOTONIC; wall: us of the
+ * wall clock, at the same time. */
+void failed_take_word(struct failed_view *v, const struct strober_failed *x,
+		      uint64_t now, int64_t wall);
+/* Has slurmctld had an answer, at this second of the wall clock, since the node was
+ * heard last?  wall: us of the wall clock. */
+bool failed_talks(const struct failed_view *v, int64_t response, int64_t wall);
+/* Is the Reason of a node, which may be NULL, one of failed.c's?  uid: whose it is;
+ * slurm: SlurmUser's. */
+bool failed_is_our_reason(const char *reason, uint32_t uid, uint32_t slurm);
+/* The Reasons that are ours begin so. */
+#define FAILED_NO_HEARTBEAT "storm: no heartbeat since "
+#define FAILED_NO_SLURMD "storm: slurmd gone since "
+/* Does a job's step still belong to the run in which it was given up?  A requeued job
+ * has the same number.  restarts: the job's now and then; gone: there is no such job. */
+bool failed_is_same_run(bool gone, uint32_t now, uint32_t then);
+
 /* The acts (enum failed_act) that are due now.  *m is updated: the caller does them
  * all. */
 unsigned int failed_acts(const struct failed_rule *r,
@@ -71,5 +94,8 @@ const char *failed_word(const struct failed_rule *r,
 			const struct failed_view *v);
 /* What is wrong, in a sentence's words: "host unreachable". */
 const char *failed_cause(const struct failed_view *v);
+/* The sentence's end: what becomes of what runs there; constant, or "". */
+const char *failed_outcome(const struct failed_view *v,
+			   const struct failed_memory *m, bool many);
 
 #endif

@@ -28,6 +28,7 @@
 #include "src/slurmctld/agent.h"
 #include "src/slurmctld/slurmctld.h"
 
+#include "failed_rules.h"
 #include "failed_steps.h"
 
 /* More are not remembered: slurmd ends them when it hears of their jobs' ends. */
@@ -270,7 +271,9 @@ static bool failed_steps_is_same(const struct failed_step *s)
 {
 	const job_record_t *job = find_job_record(s->id.job_id);
 
-	return !job || !layout_fits_job(job) || job->restart_cnt == s->run;
+	bool gone = !job || !layout_fits_job(job);
+
+	return failed_is_same_run(gone, gone ? 0 : job->restart_cnt, s->run);
 }
 
 void failed_steps_fence(const node_record_t *node, struct failed_given *given)

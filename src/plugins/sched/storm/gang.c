@@ -197,10 +197,17 @@ static bool gang_held(struct gang *g)
 
 static void gang_failed_words(struct gang *g)
 {
-	for (uint32_t i = 0; i < g->failed.nnodes; i++)
-		shares_failed(&g->shares, i, g->failed.node[i].word,
-			      g->failed.node[i].heard / 1000000,
-			      health_word(g->failed.node[i].health));
+	for (uint32_t i = 0; i < g->failed.nnodes; i++) {
+		const struct failed_node *n = &g->failed.node[i];
+		const struct node_share wrong = {
+			.failed = n->word,
+			.health = health_word(n->health),
+			.heard = n->v.heard / 1000000,
+			.before = n->v.never && !n->v.known,
+		};
+
+		shares_failed(&g->shares, i, &wrong);
+	}
 }
 
 /* At most every COMMENT, and at once when a node leaves or returns, or what is known of
@@ -272,8 +279,10 @@ static void gang_scan(struct gang *g, bool new_conf)
 	/* until there is a node the strober needs nothing */
 	if (g->plan.now.nnodes || g->told)
 		gang_send_map(g, nodes);
-	if (nodes)
+	if (nodes) {
 		failed_new_nodes(&g->failed, &g->plan.now);
+		shares_new_nodes(&g->shares);
+	}
 	g->told = true;
 }
 

@@ -185,14 +185,22 @@ bool shares_outside(struct shares *s, const struct strober_outside *out,
 	return changed;
 }
 
-void shares_failed(struct shares *s, uint32_t node, const char *word,
-		   int64_t heard, const char *health)
+void shares_failed(struct shares *s, uint32_t node,
+		   const struct node_share *wrong)
 {
+	struct node_share *n = &s->node[node];
+
 	if (node >= s->nnodes)
 		return;
-	s->node[node].health = health;
-	s->node[node].failed = word;
-	s->node[node].heard = heard;
+	n->health = wrong->health;
+	n->failed = wrong->failed;
+	n->heard = wrong->heard;
+	n->before = wrong->before;
+}
+
+void shares_new_nodes(struct shares *s)
+{
+	s->others = true;
 }
 
 /* On how many of its nodes does the job stand?  A node that is out lets it run. */

@@ -52,6 +52,7 @@ struct node_share {
 	const char *failed; /* a constant word: what is wrong with it; or NULL */
 	const char *health; /* as failed: why it is not well, as it says itself */
 	int64_t heard; /* if failed: when it was heard last (s, wall clock) */
+	bool before;   /* it was heard before that time, if ever */
 };
 
 struct shares {
@@ -59,7 +60,8 @@ struct shares {
 	uint32_t njobs, room;
 	struct node_share *node; /* in the plan's order */
 	uint32_t nnodes;
-	bool shown;	/* a node's Extra has our word */
+	bool shown; /* a node's Extra has our word */
+	bool others; /* and perhaps that of a node that is not the plan's any more */
 	bool mute;	/* all nodes are out: there is no strober */
 	uint64_t proof; /* the map that `loose` is about; 0: none */
 };
@@ -87,10 +89,14 @@ void shares_missed(struct shares *s, const struct plan *p,
 bool shares_outside(struct shares *s, const struct strober_outside *out,
 		    uint32_t n, bool mute);
 
-/* Take what is wrong with a node, as in struct node_share.  Call it after
- * shares_update(). */
-void shares_failed(struct shares *s, uint32_t node, const char *word,
-		   int64_t heard, const char *health);
+/* Take what is wrong with a node, as in struct node_share: failed to before.  Call it
+ * after shares_update(). */
+void shares_failed(struct shares *s, uint32_t node,
+		   const struct node_share *wrong);
+
+/* The plan has other nodes than before, or than an earlier slurmctld's: the next
+ * shares_write() takes our word from all that are not the plan's. */
+void shares_new_nodes(struct shares *s);
 
 /* What the strober knows of held jobs. */
 struct shares_proof {

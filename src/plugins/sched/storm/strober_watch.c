@@ -43,8 +43,6 @@
 #define PATIENCE (900 * STORM_SEC)
 #define LOOK 1000			/* ms; while it does not read */
 #define MUTE (3 * STROBER_REPORT_EVERY) /* no strober that strobes */
-/* A new strober finds in this time which nodes are silent already. */
-#define SETTLE STORM_SEC
 #define STATE_FILE "storm_gang"
 
 struct bytes {
@@ -67,7 +65,6 @@ static struct {
 	struct bytes held;	/* struct strober_held and its nodes */
 	struct bytes failed;	/* uint32_t nodes, 0; struct strober_failed */
 	uint64_t failed_at;	/* ns; when it came */
-	uint64_t failed_from;	/* ns; when the strober's first one came */
 	void (*on_failed)(void);
 	uint64_t heard_at; /* ns; the last STROBER_OUTSIDE */
 	int64_t heard;	   /* and by the wall clock */
@@ -351,8 +348,6 @@ static void strober_watch_take_failed(const char *body, size_t len)
 	    (len - STROBER_HEAD) % sizeof(struct strober_failed))
 		return;
 	slurm_mutex_lock(&box.lock);
-	if (!box.failed.p)
-		box.failed_from = storm_now();
 	news = !box.failed.p || box.failed.len != len ||
 	       memcmp(box.failed.p, body, len) != 0;
 	xfree(box.failed.p);
@@ -671,8 +666,7 @@ int strober_watch_failed(struct strober_failed **out, uint32_t nodes)
 
 	*out = NULL;
 	slurm_mutex_lock(&box.lock);
-	fresh = box.failed.p && storm_now() <= box.failed_at + MUTE &&
-		storm_now() >= box.failed_from + SETTLE;
+	fresh = box.failed.p && storm_now() <= box.failed_at + MUTE;
 	if (fresh) {
 		memcpy(&head, box.failed.p, sizeof(head));
 		len = box.failed.len - STROBER_HEAD;
