@@ -8,6 +8,7 @@
  */
 #include "src/libstorm/base/auth_reason.h"
 #include "src/libstorm/wire/cast.h"
+#include "src/libstorm/wire/gather.h"
 #include "src/libstorm/wire/reports.h"
 #include "src/libstorm/wire/status.h"
 #include "unit.h"
@@ -493,6 +494,65 @@ START_TEST(test_excluded)
 }
 END_TEST
 
+/* The owner asks a question, in an epoch; its bytes may come again. */
+static struct storm_rx question(struct hostile *t, uint32_t epoch, uint64_t id)
+{
+	struct storm_gather_ask a = { .root = STORM_NO_NODE,
+				      .slice = 50 * STORM_MS };
+	struct storm_header h = { .type = STORM_MSG_GATHER,
+				  .epoch = epoch,
+				  .op = id };
+	uint8_t body[64];
+	struct storm_rx rx;
+
+	sealer_make(t->w.sealer, NODES, 0, &h, body,
+		    storm_gather_ask_pack(&a, body, sizeof(body)), &rx);
+	return rx;
+}
+
+static void comes_again(struct hostile *t, const struct storm_rx *rx)
+{
+	struct storm_rx copy = *rx;
+
+	copy.buf = malloc(rx->len);
+	must(copy.buf);
+	memcpy(copy.buf, rx->buf, rx->len);
+	receive(t, &copy);
+}
+
+/* A question that overtakes the state of its epoch is for another tree. It comes again
+ * from the node above, after the state, and is answered then; in the epoch after that,
+ * nobody wants the answer. */
+START_TEST(test_question_of_an_epoch)
+{
+	const struct nm_gather *g;
+	struct storm_rx rx;
+	struct hostile t;
+	uint32_t other;
+
+	begin(&t, 1);
+	owner_opens(&t, false);
+	other = (t.w.self + 1) % NODES;
+	g = &t.w.nm->sessions->gather;
+	rx = question(&t, 2, 1);
+	comes_again(&t, &rx);
+	must(!g->id);
+	say_state(&t, 2, other);
+	comes_again(&t, &rx);
+	must(g->id == 1);
+	t.w.now += STORM_SEC;
+	storm_nm_tick(t.w.nm, t.w.now);
+	must(g->answer && !g->running);
+	say_state(&t, 3, other);
+	must(!g->answer && !g->running);
+	comes_again(&t, &rx);
+	must(!g->answer && !g->running);
+	free(rx.buf);
+	world_destroy(&t.w);
+	owner_goes(&t);
+}
+END_TEST
+
 /* A session in which this node is the first, above many, and its owner begins a
  * transfer. */
 static void begin_above(struct hostile *t, const struct storm_begin *b)
@@ -878,6 +938,7 @@ int main(void)
 
 	tcase_add_test(t, test_version);
 	tcase_add_test(t, test_excluded);
+	tcase_add_test(t, test_question_of_an_epoch);
 	tcase_add_test(t, test_asked_for_nothing);
 	tcase_add_test(t, test_repairs_end);
 	tcase_add_test(t, test_repairs_of_its_own);
