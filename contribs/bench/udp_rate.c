@@ -134,12 +134,11 @@ static void print(const char *who, uint64_t bytes, uint64_t ns, uint64_t lost)
 
 	storm_udp_stats(udp, &st);
 	getrusage(RUSAGE_SELF, &ru);
-	printf("%s %llu bytes %.1f ms %.2f Gbit/s, lost %llu, overflows %llu, "
+	printf("%s %llu bytes %.1f ms %.2f Gbit/s, lost %llu, socket drops %llu, "
 	       "tx %llu in %llu calls, %llu eagain, %llu errors, rx %llu in "
 	       "%llu calls, cpu %ld ms\n",
 	       who, (unsigned long long) bytes, ns / 1e6, bytes * 8.0 / ns,
-	       (unsigned long long) lost,
-	       (unsigned long long) st.socket_overflows,
+	       (unsigned long long) lost, (unsigned long long) st.socket_drops,
 	       (unsigned long long) st.tx_datagrams,
 	       (unsigned long long) st.tx_calls, (unsigned long long) st.eagain,
 	       (unsigned long long) st.send_errors,

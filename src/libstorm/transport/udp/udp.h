@@ -17,7 +17,10 @@ struct storm_udp_stats {
 	uint64_t tx_datagrams, tx_bytes, tx_calls;
 	uint64_t rx_datagrams, rx_bytes, rx_calls;
 	uint64_t rx_rail; /* datagrams, over the strobe rail */
-	uint64_t eagain, send_errors, dropped_by_test, socket_overflows;
+	uint64_t eagain, send_errors, dropped_by_test;
+	/* datagrams that the kernel dropped at a socket: its buffer was full, or
+	 * its filter refused them, as it does those of other sessions */
+	uint64_t socket_drops;
 	uint64_t streams_in, streams_refused;
 };
 

@@ -305,8 +305,10 @@ void storm_udp_poll(struct storm_udp *u)
 	}
 }
 
-/* Datagrams that the kernel dropped because the buffer was full. */
-static uint64_t udp_socket_overflows(int fd)
+/* Datagrams that came for a socket and that the kernel did not give to it.  The kernel
+ * has one counter for a full buffer, a refusal by the socket's filter, and a wrong
+ * checksum. */
+static uint64_t udp_socket_drops(int fd)
 {
 	uint32_t info[SK_MEMINFO_VARS] = { 0 };
 	socklen_t len = sizeof(info);
@@ -322,10 +324,9 @@ void storm_udp_stats(const struct storm_udp *u, struct storm_udp_stats *out)
 
 	*out = u->stats;
 	out->dropped_by_test = u->drop.dropped;
-	out->socket_overflows =
-		udp_socket_overflows(u->tx[STORM_CONTROL].src.fd);
+	out->socket_drops = udp_socket_drops(u->tx[STORM_CONTROL].src.fd);
 	for (i = 0; i < u->groups; i++)
-		out->socket_overflows += udp_socket_overflows(u->group[i].fd);
+		out->socket_drops += udp_socket_drops(u->group[i].fd);
 	storm_udp_strobe_count(u, out);
 	storm_udp_pulse_count(u, out);
 }
@@ -342,7 +343,7 @@ void storm_udp_counters(const struct storm_udp *u, char *buf, size_t size)
 		 ", " F ", " F ", " F ", " F ", " F "}",
 		 U(tx_datagrams), U(tx_bytes), U(tx_calls), U(rx_datagrams),
 		 U(rx_bytes), U(rx_calls), U(rx_rail), U(eagain),
-		 U(send_errors), U(dropped_by_test), U(socket_overflows),
+		 U(send_errors), U(dropped_by_test), U(socket_drops),
 		 U(streams_in), U(streams_refused));
 #undef U
 #undef F
