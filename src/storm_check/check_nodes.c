@@ -233,6 +233,8 @@ static void nodes_tell_out(const char *name, const char *extra)
 	static const struct nodes_lack {
 		const char *word, *what;
 	} lacks[] = {
+		{ "not-heard",
+		  "slurmctld's host has not heard it yet: wait some seconds if the cluster or its agent has just started; else see storm-gang(7), and its agent's log" },
 		{ "strobes-lost",
 		  "no strobe of slurmctld's host comes there: let UDP at Port of storm.conf and its multicast groups pass to it (is a firewall in between?)" },
 		{ "no-gang(descriptors)",

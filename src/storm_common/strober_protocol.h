@@ -110,11 +110,11 @@ struct strober_missed {
 };
 
 struct strober_outside {
-	uint32_t node;	/* its number in the domain */
-	uint32_t lacks; /* the errno of what its agent cannot have; or 0 */
-	int64_t since;	/* seconds of the wall clock */
-	uint32_t deaf;	/* 1: it is there, and hears no strobe */
-	uint32_t pad;
+	uint32_t node;	  /* its number in the domain */
+	uint32_t lacks;	  /* the errno of what its agent cannot have; or 0 */
+	int64_t since;	  /* seconds of the wall clock */
+	uint32_t deaf;	  /* 1: it is there, and hears no strobe */
+	uint32_t unheard; /* 1: not a member since the domain was opened */
 };
 
 struct strober_failed {

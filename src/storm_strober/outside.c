@@ -13,6 +13,7 @@
 struct outside_node {
 	bool excluded, overdue, deaf; /* deaf: hears no strobe */
 	bool told;		      /* that it is deaf */
+	bool heard;		      /* it was a member once */
 	int lacks;
 	int64_t since;
 };
@@ -58,6 +59,14 @@ static void outside_set(struct outside_node *n, bool excluded, bool overdue,
 	outside.changed |= was != outside_is(n);
 	if (!excluded)
 		n->lacks = 0;
+}
+
+void outside_opened(void)
+{
+	pthread_mutex_lock(&outside.lock);
+	for (uint32_t i = 0; i < outside.nodes; i++)
+		outside.node[i].heard |= !outside.node[i].excluded;
+	pthread_mutex_unlock(&outside.lock);
 }
 
 bool outside_excluded(uint32_t node, int lacks, bool deaf)
@@ -111,6 +120,7 @@ void outside_joined(uint32_t node)
 	if (node < outside.nodes) {
 		outside_set(&outside.node[node], false, false, false);
 		outside.node[node].told = false;
+		outside.node[node].heard = true;
 	}
 	pthread_mutex_unlock(&outside.lock);
 }
@@ -141,6 +151,7 @@ uint32_t outside_get(struct strober_outside *out)
 				.lacks = (uint32_t) outside.node[i].lacks,
 				.since = outside.node[i].since,
 				.deaf = outside.node[i].deaf,
+				.unheard = !outside.node[i].heard,
 			};
 	pthread_mutex_unlock(&outside.lock);
 	return n;

@@ -20,6 +20,9 @@
  * an errno. */
 int outside_begin(uint32_t nodes);
 
+/* The domain is open: all nodes that were not excluded by now have been heard. */
+void outside_opened(void);
+
 /* The node was excluded, or refuses to return; it is out until it joins.
  * lacks: the errno of what its agent cannot have; 0: the node does not answer,
  * or with deaf set, does not hear.  True: this is news. */

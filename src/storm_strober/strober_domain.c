@@ -336,8 +336,10 @@ static storm_domain_t *strober_domain_create(const struct storm_node *nodes,
 	err = storm_domain_open(d);
 	if (!err)
 		err = storm_domain_wait_open(d, NULL);
-	if (!err)
+	if (!err) {
+		outside_opened();
 		return d;
+	}
 	strober_domain_complain(storm_strerror(err));
 	storm_domain_destroy(d);
 	return NULL;

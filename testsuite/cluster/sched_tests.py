@@ -507,6 +507,12 @@ def test_users_are_told_of_a_node_that_is_out(lab):
         until(lambda: "node n2 is excluded" in lab.log("ctl", "slurmctld")[before:],
               "n2's exclusion")
         assert out_of_turn(lab, jobs[1])
+        # another strober has never heard it
+        lab.kill("ctl", "storm_strober")
+        until(lambda: (told(show(lab, "node", "n2")) or {}).get("out") == "not-heard",
+              lambda: "the other word: " + show(lab, "node", "n2"))
+        says = lab.run(["/run/stormlab/stage/bin/storm", "check", "-w", "n2"]).stdout
+        assert "(not-heard): slurmctld's host has not heard it yet: wait" in says, says
     finally:
         with open(conf, "w") as f:
             f.write(good)

@@ -199,7 +199,7 @@ def stopped(hosts):
         hosts.run("n2", ["pkill", "-CONT", "-x", "storm_agent"], check=False)
 
 
-LOST = r"storm:out=node-lost"
+LOST = r"storm:out=(node-lost|not-heard)"
 DEAF = r"storm:out=strobes-lost"
 SILENT = r"(?!.*storm:out)"
 WELL = r"\Z"

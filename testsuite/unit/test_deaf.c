@@ -420,6 +420,26 @@ START_TEST(test_outside)
 }
 END_TEST
 
+/* One that was a member once is lost when it leaves; the others are not heard yet. */
+START_TEST(test_not_heard_yet)
+{
+	struct strober_outside out[3];
+
+	must(!outside_begin(3) && outside_excluded(1, 0, false) &&
+	     outside_excluded(2, 0, false));
+	outside_opened();
+	must(outside_get(out) == 2 && out[0].unheard && out[1].unheard);
+	outside_joined(2);
+	must(outside_excluded(0, 0, false) && outside_excluded(2, 0, false));
+	must(outside_get(out) == 3);
+	must(!out[0].unheard && out[1].unheard && !out[2].unheard);
+	/* another domain */
+	must(!outside_begin(3) && outside_excluded(0, 0, false));
+	outside_opened();
+	must(outside_get(out) == 1 && out[0].unheard);
+}
+END_TEST
+
 static bool cuts(const struct mute *m, bool relays, uint64_t at, uint32_t node)
 {
 	struct storm_idset got = { 0 };
@@ -524,6 +544,7 @@ int main(void)
 	tcase_add_test(t, test_all_are_deaf);
 	tcase_add_loop_test(t, test_deaf_and_away, 0, 4);
 	tcase_add_test(t, test_outside);
+	tcase_add_test(t, test_not_heard_yet);
 	tcase_add_test(t, test_whom_to_cut);
 	tcase_add_test(t, test_back_is_not_cut);
 	tcase_add_test(t, test_a_look_in_two_epochs);

@@ -81,6 +81,9 @@ START_TEST(test_outside)
 	out[0].deaf = 1;
 	must(shares_outside(&s, out, 1, false) && s.node[0].deaf);
 	must(!shares_outside(&s, out, 1, false));
+	out[0].unheard = 1;
+	must(shares_outside(&s, out, 1, false) && s.node[0].unheard);
+	must(!shares_outside(&s, out, 1, false));
 	must(shares_outside(&s, out, 1, true));
 	must(shares_outside(&s, NULL, 0, false));
 	must(!s.node[0].out);

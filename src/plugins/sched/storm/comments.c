@@ -223,7 +223,7 @@ static bool comments_write_node(const struct shares *all, const struct plan *p,
 	const struct node_share *s = &all->node[n];
 	node_record_t *node = find_node_record(p->now.nodes[n].name);
 	uint32_t zone = p->now.nodes[n].zone;
-	char *word = NULL, since[32], lacks[NO_GANG_WORD] = "node-lost";
+	char *word = NULL, since[32], lacks[NO_GANG_WORD];
 
 	if (!node)
 		return false;
@@ -231,6 +231,8 @@ static bool comments_write_node(const struct shares *all, const struct plan *p,
 		time_t out = s->out;
 
 		slurm_make_time_str(&out, since, sizeof(since));
+		snprintf(lacks, sizeof(lacks), "%s",
+			 s->unheard ? "not-heard" : "node-lost");
 		if (s->lacks)
 			no_gang_word((int) s->lacks, &lacks);
 		xstrfmtcat(word, TAG "out=%s,since=%s",

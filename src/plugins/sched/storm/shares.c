@@ -177,10 +177,12 @@ bool shares_outside(struct shares *s, const struct strober_outside *out,
 			o = out[k++];
 		changed |= !o.since != !s->node[i].out ||
 			   o.lacks != s->node[i].lacks ||
-			   !o.deaf != !s->node[i].deaf;
+			   !o.deaf != !s->node[i].deaf ||
+			   !o.unheard != !s->node[i].unheard;
 		s->node[i].out = o.since;
 		s->node[i].lacks = o.lacks;
 		s->node[i].deaf = o.deaf;
+		s->node[i].unheard = o.unheard;
 	}
 	return changed;
 }

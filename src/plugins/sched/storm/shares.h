@@ -48,7 +48,7 @@ struct node_share {
 	bool loose;	 /* held jobs are not known to stand there */
 	int64_t out;	/* since when (s, wall clock) it is out; 0: it is not */
 	uint32_t lacks; /* if out: as in struct strober_outside */
-	bool deaf;	/* if out: as there */
+	bool deaf, unheard; /* if out: as there */
 	const char *failed; /* a constant word: what is wrong with it; or NULL */
 	const char *health; /* as failed: why it is not well, as it says itself */
 	int64_t heard; /* if failed: when it was heard last (s, wall clock) */
