@@ -448,6 +448,12 @@ def test_put(lab, tmp_path):
     assert inside.stat().st_mode & 0o777 == 0o751
     with pytest.raises(LabError, match="n2:/nowhere/x"):
         lab.put(source, "n2", "/nowhere/x")
+    with pytest.raises(LabError, match="n2:/tmp: it is a directory: end the path with a /"):
+        lab.put(source, "n2", "/tmp")
+    inside.unlink()
+    source.rename(tmp_path / "put")
+    assert stormlab("put", "--name", lab.name, tmp_path / "put", "n2:/tmp/").returncode == 0
+    assert inside.stat().st_size == 256000
 
 
 def test_kill_and_restart(name):

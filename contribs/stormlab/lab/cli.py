@@ -144,7 +144,8 @@ Works like 'stormlab run', which runs a command on the host login.
 
     p = add("put", "copy a file to a host")
     p.add_argument("file", metavar="FILE")
-    p.add_argument("target", metavar="HOST:PATH")
+    p.add_argument("target", metavar="HOST:PATH",
+                   help="with a / at the end: a directory, for a file of the same name")
 
     p = add("shape", "limit the speed of all links", """\
 Limits what every host sends and what the switch sends to every host (tc's
@@ -302,6 +303,8 @@ def _put(args):
     host, colon, path = args.target.partition(":")
     if not colon or not path.startswith("/"):
         raise LabError(f"{args.target!r}: expected HOST:/PATH")
+    if path.endswith("/"):
+        path += os.path.basename(os.path.abspath(args.file))
     _lab(args).put(args.file, host, path)
 
 

@@ -640,12 +640,14 @@ class Lab:
         return self.run(argv, host=host, **options)
 
     def put(self, source, host, path, mode=None):
-        """Copy a file of the machine to a host."""
+        """Copy a file of the machine to a host, as the file `path` there."""
         if mode is None:
             mode = os.stat(source).st_mode & 0o777
         with open(source, "rb") as f:
             process = self.popen(
-                ["sh", "-c", 'umask 077; cat >"$1" && chmod "$2" "$1"', "sh",
+                ["sh", "-c", 'umask 077; if test -d "$1"; then echo "it is a '
+                 'directory: end the path with a /, or name a file" >&2; exit 1; fi; '
+                 'cat >"$1" && chmod "$2" "$1"', "sh",
                  path, f"{mode:o}"], host, stdin=f, cwd="/",
                 stderr=subprocess.PIPE)
             error = process.communicate()[1]
