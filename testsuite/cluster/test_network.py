@@ -114,6 +114,45 @@ def test_loss(lab):
     usual(lab)
 
 
+def syns_lost(lab, node, count):
+    """The first attempts at a connection to a node's agent; one has 60 bytes."""
+    return dropped(lab.lab, node, "input", "tcp dport 8383 tcp flags & (syn | ack) == "
+                   f"syn quota until {60 * count} bytes")
+
+
+def test_attempts_lost(lab):
+    """So many attempts in vain, and nothing else lost, are a firewall. Where others lose
+    some, too, they are loss."""
+    with syns_lost(lab, "n1", 3), syns_lost(lab, "n2", 7):
+        run = lab.srun(SHORT)
+    assert (run.code, run.out, run.err) == (0, "ran\n" * 6, ""), str(run)
+    lab.by_storm(run)
+
+
+#: name: a step, and what it prints
+EVERYWHERE = {"launch": (SHORT, "ran\n" * 6), "file": (STEP, "ran\n" * 6),
+              "long": ("-N6 -n6 sleep 10", "")}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("step", EVERYWHERE)
+def test_loss_everywhere(lab, step):
+    """Of all packets to srun's host and all nodes. The step runs, or words name a node:
+    of srun's, or of Slurm's own messages, which give up first."""
+    argv, out = EVERYWHERE[step]
+    with contextlib.ExitStack() as stack:
+        for host in ("login", *lab.names):
+            stack.enter_context(dropped(lab.lab, host, "input", "iif != lo " + SOME))
+        run = lab.srun(argv, timeout=300)
+    if run.code == 0:
+        assert run.out == out, str(run)
+    else:
+        assert re.search(r"\bn[1-6]\b", run.err), str(run)
+    lab.clean()
+    nothing_known(lab)
+    usual(lab)
+
+
 @pytest.mark.long
 def test_loss_of_all(lab):
     """Of all packets, each way: TCP connections may not come about, for Slurm neither.

@@ -306,6 +306,16 @@ static int k_setsockopt(int fd, int level, int name, const void *value,
 static int k_getsockopt(int fd, int level, int name, void *value,
 			socklen_t *len)
 {
+	if (level == IPPROTO_TCP && name == TCP_INFO) {
+		struct tcp_info info = {
+			/* of some many, of others none */
+			.tcpi_total_retrans = (uint32_t) (w.now / STORM_MS % 3),
+		};
+
+		must(*len == sizeof(info) && sock_of(fd));
+		memcpy(value, &info, sizeof(info));
+		return 0;
+	}
 	must(level == SOL_SOCKET && name == SO_ERROR && *len == sizeof(int));
 	memcpy(value, &sock_of(fd)->err, sizeof(int));
 	return 0;

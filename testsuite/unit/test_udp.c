@@ -890,6 +890,121 @@ START_TEST(test_stream_lost_syn)
 }
 END_TEST
 
+/* The peer takes the next connection.  Its queue holds one, so until then it drops all
+ * others, as a network may. */
+static void takes_one(int fd)
+{
+	ck_assert_int_ge(accept(fd, NULL, NULL), 0); /* open until the end */
+}
+
+/* A connection that comes about only after many tries. */
+static int lossy_listen(struct storm_addr *a)
+{
+	int fd = raw_listen(a);
+
+	ck_assert_int_eq(listen(fd, 0), 0);
+	ck_assert_int_eq(stream_to(a, 1, 1, "fills it", 8), 0);
+	ck_assert(until(TAILQ_FIRST(&owner.u->out)->connected));
+	ck_assert_int_eq(stream_to(a, 1, 2, "second", 6), 0);
+	ck_assert(
+		until(TAILQ_LAST(&owner.u->out, udp_streams_out)->tries == 3));
+	takes_one(fd);
+	ck_assert(until(TAILQ_LAST(&owner.u->out, udp_streams_out)->connected));
+	owner.t->ops->drop_streams(owner.t, 1);
+	ck_assert(until(TAILQ_EMPTY(&owner.u->out)));
+	ck_assert_uint_eq(owner.failures, 0);
+	return fd;
+}
+
+/* Where packets were lost before, one that is not answered for long may have lost all
+ * of them: it goes on. */
+START_TEST(test_stream_many_lost)
+{
+	struct storm_addr a;
+	int fd = lossy_listen(&a);
+	uint64_t began = storm_now();
+
+	ck_assert_int_eq(stream_to(&a, 3, 4, "third", 5), 0);
+	ck_assert(until(owner.failures ||
+			TAILQ_FIRST(&owner.u->out)->tries == 7));
+	ck_assert_uint_eq(owner.failures, 0);
+	ck_assert_uint_ge(storm_now() - began, 900 * STORM_MS);
+	takes_one(fd);
+	ck_assert(until(TAILQ_FIRST(&owner.u->out)->connected));
+	ck_assert_uint_eq(owner.failures, 0);
+	close(fd);
+}
+END_TEST
+
+/* But not for ever, nor for as long as an answer may take. */
+START_TEST(test_stream_all_lost)
+{
+	struct storm_addr a;
+	uint64_t began;
+	int fd, err;
+
+	close_end(&owner);
+	set.open_timeout = 1600 * STORM_MS;
+	ck_assert_ptr_nonnull(open_end(&owner, STORM_ROLE_OWNER, &err));
+	fd = lossy_listen(&a);
+	began = storm_now();
+	ck_assert_int_eq(stream_to(&a, 3, 4, "third", 5), 0);
+	ck_assert(until(owner.failures == 1));
+	ck_assert_int_eq(owner.failed_why, STORM_ELOST);
+	ck_assert_int_eq(owner.failed_errno, ETIMEDOUT);
+	ck_assert_uint_ge(storm_now() - began, 1200 * STORM_MS);
+	ck_assert_uint_lt(storm_now() - began, set.open_timeout);
+	close(fd);
+}
+END_TEST
+
+/* There the question whether an agent runs, or its answer, may be lost, too: it is asked
+ * again. */
+START_TEST(test_stream_question_is_lost)
+{
+	struct storm_addr a;
+	int fd = lossy_listen(&a);
+
+	ck_assert_int_eq(listen(fd, 8), 0);
+	takes_one(fd);
+	ck_assert_int_eq(stream_to(&a, 3, 4, "open", 4), 0);
+	takes_one(fd);
+	for (uint32_t i = 0; i < 2; i++) {
+		ck_assert(until(owner.failures ||
+				(TAILQ_FIRST(&owner.u->out)->alive_tries == i &&
+				 TAILQ_FIRST(&owner.u->out)->alive_fd >= 0 &&
+				 TAILQ_FIRST(&owner.u->out)->alive_said)));
+		ck_assert_uint_eq(owner.failures, 0);
+		if (i)
+			close(accept(fd, NULL,
+				     NULL)); /* a reset: not all was read */
+		else
+			takes_one(fd);
+	}
+	ck_assert(until(TAILQ_FIRST(&owner.u->out)->alive_fd < 0));
+	ck_assert_uint_eq(TAILQ_FIRST(&owner.u->out)->alive_tries, 0);
+	ck_assert_uint_eq(owner.failures, 0);
+	close(fd);
+}
+END_TEST
+
+/* But not for ever. */
+START_TEST(test_stream_stopped_where_packets_are_lost)
+{
+	struct storm_addr a;
+	int fd = lossy_listen(&a);
+	uint64_t began = storm_now();
+
+	ck_assert_int_eq(listen(fd, 8), 0);
+	ck_assert_int_eq(stream_to(&a, 3, 4, "open", 4), 0);
+	ck_assert(until(owner.failures == 1));
+	ck_assert_int_eq(owner.failed_why, STORM_ETIME);
+	ck_assert_int_eq(owner.failed_errno, ENODATA);
+	ck_assert_uint_ge(storm_now() - began, 2 * STORM_SEC);
+	close(fd);
+}
+END_TEST
+
 /* Two segments are on their way, so that the kernel soon repeats a lost one. */
 START_TEST(test_stream_segments)
 {
@@ -1671,6 +1786,10 @@ static Suite *udp_suite(void)
 	tcase_add_test(t, test_stream_timeout);
 	tcase_add_test(t, test_stream_no_connection);
 	tcase_add_test(t, test_stream_lost_syn);
+	tcase_add_test(t, test_stream_many_lost);
+	tcase_add_test(t, test_stream_all_lost);
+	tcase_add_test(t, test_stream_stopped_where_packets_are_lost);
+	tcase_add_test(t, test_stream_question_is_lost);
 	tcase_add_test(t, test_stream_segments);
 	tcase_add_test(t, test_stream_stopped);
 	tcase_add_test(t, test_stream_stopped_together);

@@ -148,6 +148,7 @@ struct udp_stream_out {
 	uint64_t alive_at;
 	int alive_fd;	 /* by which it is asked; -1: it is not */
 	bool alive_said; /* the question was sent */
+	uint32_t alive_tries;
 	uint8_t answer[STORM_REFUSAL_LEN + 1]; /* longer: not STORM's */
 	size_t answered;
 	size_t len, off;
@@ -199,6 +200,8 @@ struct storm_udp {
 	uint64_t out_closed_at; /* when the last OPEN was taken */
 	uint64_t out_due_at;	/* when out's timers were looked at; 0: there
 				were none */
+	uint64_t out_lost_at;	/* the first of out_lost was noticed */
+	uint32_t out_lost;	/* packets that TCP had to repeat since then */
 	uint32_t held_count;
 	size_t held_bytes, out_bytes;
 	uint16_t out_port; /* the last privileged port that was used */
@@ -301,6 +304,8 @@ int storm_udp_alive_ask(const struct sockaddr_in *to);
 /* Has anything come back?  *said: false at first; true once the question was
  * sent. */
 bool storm_udp_alive_answered(int fd, bool *said);
+/* How many packets has the kernel sent again over this TCP connection? */
+uint32_t storm_udp_repeated(int fd);
 
 /* udp_stream_out.c */
 int storm_udp_send_stream(struct storm_transport *t,

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
 #include "udp_private.h"
 
 #define HEAD 4
@@ -21,11 +22,19 @@
  * hurry.  A new socket sends one at once. */
 #define CONNECT_AGAIN (20 * STORM_MS) /* the second time; then twice as long */
 #define CONNECT_TRIES 5 /* 0.62 s in all: then something is in between */
+/* Where packets get lost, so may each of these be: it goes on as far as this, in
+ * steps of the last one. */
+#define CONNECT_UNTIL(u) ((u)->set.open_timeout * 3 / 4)
+/* So many packets that had to be repeated, in so long, are loss and no accident. */
+#define LOST_MANY 3
+#define LOST_WITHIN (10 * STORM_SEC)
 /* An agent that is silent for so long is asked whether it runs; it is busy, or waits for
  * MUNGE, as long as it answers that. */
 #define ALIVE_AFTER (300 * STORM_MS)
 #define ALIVE_ANSWER (500 * STORM_MS) /* within which one that runs does */
 #define ALIVE_AGAIN STORM_SEC
+#define ALIVE_TRIES \
+	4 /* where packets get lost: the question or the answer was */
 /* It counts as silent so long after the last of the other agents has taken its OPEN, at
  * the earliest. */
 #define ALIVE_OTHERS (300 * STORM_MS)
@@ -82,7 +91,9 @@ static void stream_out_start(struct storm_udp *u, struct udp_stream_out *s)
 
 	u->out_active++;
 	s->src.fd = fd;
-	s->again_at = storm_now() + (CONNECT_AGAIN << s->tries++);
+	s->again_at = storm_now() +
+		      (CONNECT_AGAIN << storm_min(s->tries, CONNECT_TRIES - 1));
+	s->tries++;
 	if (fd < 0)
 		goto fail;
 	stream_out_bind(u, fd);
@@ -108,6 +119,26 @@ static bool stream_out_is_connected(const struct udp_stream_out *s)
 
 	return s->connected ||
 	       !getpeername(s->src.fd, (struct sockaddr *) &peer, &len);
+}
+
+/* Packets get lost here, not only those of one peer. */
+static void stream_out_lost(struct storm_udp *u, uint32_t packets)
+{
+	uint64_t now = storm_now();
+
+	if (!packets)
+		return;
+	if (!u->out_lost || now > u->out_lost_at + LOST_WITHIN) {
+		u->out_lost = 0;
+		u->out_lost_at = now;
+	}
+	u->out_lost += packets;
+}
+
+static bool stream_out_is_lossy(const struct storm_udp *u, uint64_t now)
+{
+	return u->out_lost >= LOST_MANY &&
+	       now <= u->out_lost_at + 2 * LOST_WITHIN;
 }
 
 static void stream_out_free(struct storm_udp *u, struct udp_stream_out *s)
@@ -190,6 +221,8 @@ static void stream_out_end(struct storm_udp *u, struct udp_stream_out *s,
 	uint32_t node = s->node;
 	struct udp_stream_out *next;
 
+	if (s->connected)
+		stream_out_lost(u, storm_udp_repeated(s->src.fd));
 	if (s->src.fd >= 0 || s->err)
 		u->out_active--;
 	else
@@ -314,6 +347,8 @@ void storm_udp_stream_out(struct storm_udp *u, struct udp_stream_out *s)
 			return;
 		}
 		s->connected = true;
+		if (s->tries > 2) /* once may be a busy host */
+			stream_out_lost(u, s->tries - 1);
 	}
 	while (s->off < s->len) {
 		r = send(s->src.fd, s->buf + s->off, stream_out_piece(s),
@@ -371,7 +406,11 @@ enum storm_stream storm_udp_stream_state(struct storm_transport *t,
 
 static void stream_out_again(struct storm_udp *u, struct udp_stream_out *s)
 {
-	if (s->tries == CONNECT_TRIES) {
+	uint64_t now = storm_now();
+
+	if (s->tries >= CONNECT_TRIES &&
+	    (!stream_out_is_lossy(u, now) ||
+	     now + u->set.open_timeout > s->deadline + CONNECT_UNTIL(u))) {
 		stream_out_failed(u, s, ETIMEDOUT);
 		return;
 	}
@@ -401,6 +440,7 @@ static bool stream_out_is_dead(const struct storm_udp *u,
 	if (storm_udp_alive_answered(s->alive_fd, &s->alive_said)) {
 		close(s->alive_fd);
 		s->alive_fd = -1;
+		s->alive_tries = 0;
 		s->alive_at = now + ALIVE_AGAIN;
 	} else if (s->alive_said && !said) {
 		s->alive_at = now + ALIVE_ANSWER;
@@ -409,7 +449,13 @@ static bool stream_out_is_dead(const struct storm_udp *u,
 		return false;
 	/* hosts that all share a busy machine are slow together */
 	s->alive_at = u->out_closed_at + ALIVE_OTHERS;
-	return now >= s->alive_at;
+	if (now < s->alive_at)
+		return false;
+	if (!stream_out_is_lossy(u, now) || ++s->alive_tries == ALIVE_TRIES)
+		return true;
+	close(s->alive_fd);
+	s->alive_fd = -1; /* it is asked once more, at once */
+	return false;
 }
 
 void storm_udp_streams_out_due(struct storm_udp *u, uint64_t now)
