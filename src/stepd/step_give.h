@@ -1,7 +1,7 @@
 /*
- * step_give.h - slurmstepd gives the node's agent a descriptor of a step, by
- * the local socket (local.h).  So the agent need open nothing by a path that a
- * user may have made.
+ * step_give.h - slurmstepd tells the node's agent something about a step, by the local
+ * socket (local.h): it gives a descriptor, so that the agent need open nothing by a path
+ * that a user may have made, or a word of srun's.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "src/storm_common/fallback_word.h"
 #include "src/storm_common/local/local.h"
 
 /* A step, as its OPEN names it. */
@@ -21,5 +22,9 @@ struct step_owner {
  * root. rundir NULL: STORM_RUNDIR.  0 or an errno. */
 int step_give(const char *rundir, const char *node, enum local_type type,
 	      const struct step_owner *o, int fd);
+/* Tell why Slurm launched the step; else as step_give(). */
+int step_tell_fallback(const char *rundir, const char *node,
+		       const struct step_owner *o,
+		       const struct fallback_told *told);
 
 #endif

@@ -24,6 +24,7 @@ static const struct storm_verb {
 	{ "check", "storm_check", false }, { "each", "storm_each", false },
 	{ "hold", "storm_hold", true },	   { "release", "storm_hold", true },
 	{ "stack", "storm_stack", false }, { "status", "storm_status", false },
+	{ "why", "storm_why", false },
 };
 
 static const char usage[] =
@@ -34,6 +35,7 @@ static const char usage[] =
 	"       storm each [OPTIONS] COMMAND ::: ARGUMENTS\n"
 	"       storm stack [OPTIONS] JOB[.STEP]\n"
 	"       storm status [OPTIONS]\n"
+	"       storm why [OPTIONS] [JOB[.STEP]]\n"
 	"check: what STORM needs on this host, and the network to agents.\n"
 	"hold, release: take the turns of a running job from it; give them back.\n"
 	"run: start tasks inside a job, without a step for each.\n"
@@ -41,6 +43,7 @@ static const char usage[] =
 	"each: a command for each argument, in GNU parallel's words.\n"
 	"stack: where the tasks of a job are, equal stacks in one line.\n"
 	"status: what the agents of all nodes say, by one question.\n"
+	"why: why Slurm launched a step in STORM's place.\n"
 	"\n"
 	"  -V, --version  print the version\n"
 	"  -h, --help     print this summary; after a subcommand, that one's\n";
@@ -79,7 +82,7 @@ int main(int argc, char **argv)
 	/* options may stand before hold and release, which know their version */
 	if (*verb == '-')
 		return storm_become("storm_hold", argv);
-	fputs("storm: check, each, hold, ps, release, run, stack or status; see storm --help\n",
+	fputs("storm: check, each, hold, ps, release, run, stack, status or why; see storm --help\n",
 	      stderr);
 	return USAGE;
 }

@@ -53,6 +53,7 @@
 #include <sys/types.h>
 
 #include "agent_answer.h"
+#include "agent_fallback.h"
 #include "agent_io.h"
 #include "agent_worker.h"
 #include "src/storm_common/storm_conf.h"
@@ -122,6 +123,7 @@ struct agent_health {
 
 struct agent_count {
 	uint64_t files, files_failed, bytes, launches, launches_failed, signals;
+	uint64_t steps_first; /* launches on the first node of STORM's domain */
 	uint64_t steps, reports, opens_bad;
 	uint64_t gang_steps, gang_maps, gang_strobes, gang_missed;
 	uint64_t gang_slots, gang_stops, gang_opened, gang_awake;
@@ -166,6 +168,7 @@ struct agent {
 	struct agent_flood flood;
 	struct agent_neighbours neighbours;
 	struct agent_count count;
+	struct agent_fallbacks fallbacks;
 
 	/* Each of these is private to the part of its name. */
 	struct {

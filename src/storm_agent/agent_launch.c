@@ -94,6 +94,8 @@ static void agent_launch_count(struct agent *a, const struct agent_launch *l,
 	const struct storm_log_source from = storm_log_uid(step->uid);
 
 	a->count.launches++;
+	if (!l->s->self)
+		a->count.steps_first++;
 	if (!code)
 		return;
 	a->count.launches_failed++;

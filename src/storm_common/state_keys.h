@@ -10,6 +10,13 @@
 /* The question.  An agent that does not know one answers with nothing. */
 #define STATE_QUERY "state"
 
+/* This question, and "", " JOB" or " JOB.STEP": which steps of the asker's has Slurm
+ * launched, and why?  root and SlurmUser are told of all.  A node answers with its last
+ * STATE_WHY_MOST of them: key JOB.STEP, or JOB.STEP+COMPONENT; value "TIME WORD
+ * TEXT". */
+#define STATE_WHY "why"
+#define STATE_WHY_MOST 20
+
 /* Values, of few words each, so that equal nodes become one entry. */
 #define STATE_BUILD "build"   /* AGENT_BUILD of agent_contract.h */
 #define STATE_HEALTH "health" /* health_word(), or STATE_WELL */
@@ -23,6 +30,10 @@
 /* Counters, since the agent began. */
 #define STATE_AGE "age" /* s since then */
 #define STATE_SESSIONS "sessions"
+/* Steps: those of STORM, on the first node of each, and those that Slurm launched in
+ * its place, by cause (fallback_word.h), on one node of each. */
+#define STATE_STEPS "steps"
+#define STATE_FALLBACK "fallback " /* and the cause's word */
 #define STATE_LAUNCHES "launches"
 #define STATE_LAUNCHES_FAILED "launches failed"
 #define STATE_FILES "files"

@@ -16,7 +16,6 @@
 
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
-#include "src/storm_common/state_keys.h"
 #include "status_ask.h"
 
 #define TRIES 4		     /* domains, each without the silent of the last */
@@ -66,10 +65,9 @@ static void status_mark(struct status_nodes *n, const struct status_answer *a,
 }
 
 static void status_gather(struct status_nodes *n, storm_domain_t *d,
-			  struct status_answer *a)
+			  const char *query, struct status_answer *a)
 {
-	storm_event_t *e = storm_gather(d, NULL, STATE_QUERY,
-					strlen(STATE_QUERY),
+	storm_event_t *e = storm_gather(d, NULL, query, strlen(query),
 					storm_now() + GATHER);
 	struct storm_outcome out = { 0 };
 
@@ -84,7 +82,7 @@ static void status_gather(struct status_nodes *n, storm_domain_t *d,
 }
 
 int status_ask(struct status_nodes *n, const struct storm_conf *c,
-	       struct status_answer *out)
+	       const char *query, struct status_answer *out)
 {
 	int err = STORM_OK;
 
@@ -100,7 +98,7 @@ int status_ask(struct status_nodes *n, const struct storm_conf *c,
 		if (!err)
 			err = storm_domain_wait_open(d, &faults);
 		if (!err)
-			status_gather(n, d, out);
+			status_gather(n, d, query, out);
 		status_mark(n, out, &faults);
 		storm_domain_destroy(d);
 		if (!err || !faults.faults_kept) {

@@ -20,7 +20,7 @@ struct status_answer {
 /* Those that do not answer are marked silent.  STORM_OK, also if nobody answers; or
  * why this host can ask nobody. */
 int status_ask(struct status_nodes *n, const struct storm_conf *c,
-	       struct status_answer *out);
+	       const char *query, struct status_answer *out);
 void status_answer_clear(struct status_answer *a);
 
 #endif

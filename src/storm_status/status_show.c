@@ -21,19 +21,24 @@
 
 #define MTU 1500 /* no path is tried, so no verdict needs it */
 
-struct status_word {
-	char text[STORM_GATHER_DATA + 1];
-};
-
-static struct status_word status_word_of(const struct storm_gather_entry *e)
+static struct status_word status_printed(const uint8_t *from, unsigned int len)
 {
 	struct status_word w = { 0 };
 
-	for (unsigned int i = 0; i < e->value_len; i++)
-		w.text[i] = e->value[i] >= ' ' && e->value[i] <= '~' ?
-				    (char) e->value[i] :
-				    '?';
+	for (unsigned int i = 0; i < len && i < STORM_GATHER_DATA; i++)
+		w.text[i] = from[i] >= ' ' && from[i] <= '~' ? (char) from[i] :
+							       '?';
 	return w;
+}
+
+struct status_word status_word_of(const struct storm_gather_entry *e)
+{
+	return status_printed(e->value, e->value_len);
+}
+
+struct status_word status_key_of(const struct storm_gather_entry *e)
+{
+	return status_printed(e->key, e->key_len);
 }
 
 static bool status_is_key(const struct storm_gather_entry *e, const char *key)
@@ -49,6 +54,14 @@ status_counter(const struct status_answer *a, const char *key)
 		    status_is_key(&a->table.entry[i], key))
 			return &a->table.entry[i];
 	return NULL;
+}
+
+static bool status_is_fallback(const struct storm_gather_entry *e)
+{
+	const size_t len = strlen(STATE_FALLBACK);
+
+	return e->kind == STORM_GATHER_COUNTER && e->key_len > len &&
+	       !memcmp(e->key, STATE_FALLBACK, len);
 }
 
 /* The names of some of the nodes that were asked, folded (free). */
@@ -217,6 +230,34 @@ static void status_text_age(FILE *f, const struct status_answer *a)
 			s / 86400, s / 3600 % 24, s / 60 % 60, s % 60);
 }
 
+/* The steps, and how many Slurm launched in STORM's place, by cause. */
+static void status_text_steps(FILE *f, const struct status_answer *a)
+{
+	const struct storm_gather_entry *e = status_counter(a, STATE_STEPS);
+	const size_t len = strlen(STATE_FALLBACK);
+	uint64_t stock = 0;
+	const char *sep = ": ";
+
+	if (!e)
+		return;
+	fprintf(f, "%-10s %" PRIu64, STATE_STEPS, e->sum);
+	for (uint32_t i = 0; i < a->table.count; i++)
+		if (status_is_fallback(&a->table.entry[i]))
+			stock += a->table.entry[i].sum;
+	if (stock)
+		fprintf(f, ", and %" PRIu64 " by Slurm in STORM's place",
+			stock);
+	for (uint32_t i = 0; i < a->table.count; i++) {
+		if (!status_is_fallback(&a->table.entry[i]))
+			continue;
+		e = &a->table.entry[i];
+		fprintf(f, "%s%s %" PRIu64, sep, status_key_of(e).text + len,
+			e->sum);
+		sep = ", ";
+	}
+	fputc('\n', f);
+}
+
 bool status_show_text(FILE *f, const struct status_nodes *n,
 		      const struct status_answer *a, uint16_t port)
 {
@@ -232,6 +273,7 @@ bool status_show_text(FILE *f, const struct status_nodes *n,
 	status_text_values(f, n, a, STATE_GANG, STATE_GANG);
 	status_text_count(f, n, a, STATE_SESSIONS, NULL);
 	status_text_age(f, a);
+	status_text_steps(f, a);
 	status_text_count(f, n, a, STATE_LAUNCHES, STATE_LAUNCHES_FAILED);
 	status_text_count(f, n, a, STATE_FILES, STATE_FILES_FAILED);
 	status_text_count(f, n, a, STATE_BYTES, NULL);
@@ -257,10 +299,10 @@ static json_object *status_json_entry(const struct status_nodes *n,
 {
 	json_object *o = json_object_new_object();
 	struct status_word w;
-	char key[STORM_GATHER_KEY + 1] = "", *names;
+	char *names;
 
-	memcpy(key, e->key, e->key_len);
-	json_object_object_add(o, "key", json_object_new_string(key));
+	w = status_key_of(e);
+	json_object_object_add(o, "key", json_object_new_string(w.text));
 	switch (e->kind) {
 	case STORM_GATHER_VALUE:
 		w = status_word_of(e);

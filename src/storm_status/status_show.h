@@ -10,6 +10,15 @@
 
 #include "status_ask.h"
 
+/* Another host's words, in printable ASCII. */
+struct status_word {
+	char text[STORM_GATHER_DATA + 1];
+};
+
+/* A value; a key. */
+struct status_word status_word_of(const struct storm_gather_entry *e);
+struct status_word status_key_of(const struct storm_gather_entry *e);
+
 /* True: something is wrong. */
 bool status_show_text(FILE *f, const struct status_nodes *n,
 		      const struct status_answer *a, uint16_t port);

@@ -12,7 +12,8 @@
 #include "slurm/slurm.h"
 
 #include "src/storm_common/slurm_build.h"
-#include "src/storm_common/storm_conf.h"
+#include "src/storm_common/state_keys.h"
+#include "status_begin.h"
 #include "status_show.h"
 #include "storm_config.h"
 
@@ -30,34 +31,17 @@ static const char usage[] =
 	"\n"
 	"Exit status: 0 all is well, 1 something is wrong, 2 usage.\n";
 
-static void status_quiet(enum storm_log_level level, const char *msg)
-{
-	if (level == STORM_LOG_ERROR)
-		fprintf(stderr, "storm: %s\n", msg);
-}
-
 static int status_run(const char *list, bool json)
 {
 	struct status_nodes nodes;
 	struct status_answer answer;
 	struct storm_conf conf;
-	char *why = NULL;
 	int err;
 	bool wrong;
 
-	if (slurm_build_refusal()) {
-		fprintf(stderr, "storm: %s\n", slurm_build_refusal());
+	if (!status_begin(list, &conf, &nodes))
 		return WRONG;
-	}
-	slurm_init(NULL);
-	storm_log_set(status_quiet);
-	if (storm_conf_load(&conf, &why)) {
-		fprintf(stderr, "storm: %s\n", why);
-		return WRONG;
-	}
-	if (!status_nodes_find(list, conf.set.port, &nodes))
-		return WRONG;
-	err = status_ask(&nodes, &conf, &answer);
+	err = status_ask(&nodes, &conf, STATE_QUERY, &answer);
 	if (err) {
 		fprintf(stderr, "storm: no agent can be asked: %s\n",
 			storm_strerror(err));

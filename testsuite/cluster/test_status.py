@@ -3,6 +3,7 @@
 answer, and why."""
 import json
 import os
+import re
 import signal
 
 import pytest
@@ -96,6 +97,64 @@ def test_some_are_not_well(lab):
     finally:
         lab.heal()
     until(lambda: asked(lab)["code"] == 0, "n4 to be well")
+
+
+def launch(lab, *words, user="user"):
+    return lab.run(["srun", "-N4", "-n4", "--launch=storm", *words], cwd="/tmp", user=user)
+
+
+def why(lab, *words, user="user"):
+    done = lab.run(["storm", "why", *words], cwd="/", user=user)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_why_without_a_fault(lab):
+    """What STORM has not is an option; what it launched, or does not exist, is unknown."""
+    done = lab.run(["script", "-qec", "srun -N4 -n4 --launch=storm --pty printenv "
+                    "SLURM_JOB_ID SLURM_STORM_FALLBACK", "/dev/null"],
+                   cwd="/tmp", user="user")
+    job = re.search(r"^(\d+)\s*$", done.stdout, re.M)[1]
+    assert f"{job}.0" in why(lab, job)[1] and "  option: --pty" in why(lab, job)[1]
+    before = asked(lab)["steps"]
+    done = launch(lab, "printenv", "SLURM_JOB_ID")
+    assert asked(lab)["steps"] - before == 1
+    assert why(lab, done.stdout.split()[0])[0] == 1
+    assert why(lab, "7.x")[0] == why(lab, "1", "2")[0] == 2
+    assert why(lab, "4000000.1")[0] == 1
+
+
+@pytest.mark.every_release
+def test_why_slurm_launched_it(lab):
+    """Counted once, by the first node whose agent is there, and kept with its reason,
+    which its user and root may see."""
+    before = asked(lab)
+    for node in ("n1", "n3"):
+        lab.fault("stop", node)
+    try:
+        done = launch(lab, "sh", "-c", "echo $SLURM_JOB_ID $SLURM_STORM_FALLBACK")
+    finally:
+        lab.heal()
+    assert done.returncode == 0 and "falling back" in done.stderr, done.stderr
+    job, = set(done.stdout.split())  # and no word of it in a task
+    until(lambda: asked(lab)["gang"] == {"member": "n[1-4]"}, "all to be members again")
+    now = asked(lab)
+    assert now["fallback no-answer"] - before.get("fallback no-answer", 0) == 1, now
+    assert now["steps"] == before["steps"], now
+    assert "by Slurm in STORM's place: no-answer " in status(lab).stdout
+    code, out, err = why(lab, job)
+    assert (code, err) == (0, ""), out + err
+    first, remedy = out.splitlines()
+    assert first.startswith(f"{job}.0  20") and "  no-answer: " in first, out
+    assert "n[1,3]" in first and "storm check -w" in remedy, out
+    one, = json.loads(why(lab, f"{job}.0", "--json", user="root")[1])
+    assert (one["step"], one["cause"], one["node"]) == (f"{job}.0", "no-answer", "n2")
+    # another user hears nothing of it
+    code, out, err = why(lab, job, user="other")
+    assert (code, out) == (1, "") and "no agent knows" in err, out + err
+    # srun goes round those nodes for a while, and says so
+    done = launch(lab, "true")
+    assert "s ago; falling back" in done.stderr, done.stderr
+    assert asked(lab)["fallback no-answer"] - now["fallback no-answer"] == 1
 
 
 def test_a_list_of_nodes(lab):

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "slurm/slurm.h"
@@ -24,6 +25,8 @@
 #include "agent_stepd.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/log_limit.h"
+#include "src/libstorm/base/shown.h"
 #include "src/libstorm/protocol/nm/nm.h"
 #include "src/libstorm/transport/driver.h"
 #include "src/storm_agent/agent.h"
@@ -225,6 +228,30 @@ static void agent_local_given(struct agent *a, struct agent_conn *c,
 	agent_local_close(a, c);
 }
 
+/* A connection says why Slurm launched a step, and ends. */
+static void agent_local_fallback(struct agent *a, struct agent_conn *c)
+{
+	struct agent_fallback f = { .at = time(NULL) };
+	uint32_t cause;
+
+	f.job = local_get32(&frame);
+	f.step = local_get32(&frame);
+	f.het = local_get32(&frame);
+	f.uid = local_get32(&frame);
+	cause = local_get32(&frame);
+	local_get_str(&frame, f.text, sizeof(f.text));
+	if (local_end(&frame) && cause < FALLBACK_CAUSES) {
+		const struct storm_log_source from = storm_log_uid(f.uid);
+
+		f.cause = cause;
+		agent_fallback_add(&a->fallbacks, &f);
+		storm_log_from(&from, STORM_LOG_INFO,
+			       "step %u.%u of uid %u was launched by Slurm: %s",
+			       f.job, f.step, f.uid, STORM_SHOWN(f.text));
+	}
+	agent_local_close(a, c);
+}
+
 static void agent_local_stats(struct agent *a, struct agent_conn *c)
 {
 	static char text[LOCAL_FRAME_MAX / 2];
@@ -319,6 +346,9 @@ static void agent_local_ready(struct agent *a, struct agent_io *io,
 		case LOCAL_DOOR:
 		case LOCAL_ACCOUNT:
 			agent_local_given(a, c, type);
+			break;
+		case LOCAL_FALLBACK:
+			agent_local_fallback(a, c);
 			break;
 		case LOCAL_STEPS:
 			agent_local_steps(a, c);

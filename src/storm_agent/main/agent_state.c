@@ -5,6 +5,8 @@
  */
 #include "config.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "slurm/slurm.h"
@@ -80,19 +82,74 @@ static void agent_state_counters(struct agent *a, storm_gather_t *own)
 	agent_state_count(own, STATE_REPAIRED, n.repaired);
 }
 
+static void agent_state_fallbacks(const struct agent *a, storm_gather_t *own)
+{
+	char key[STORM_GATHER_KEY + 1];
+
+	agent_state_count(own, STATE_STEPS, a->count.steps_first);
+	for (unsigned int i = 0; i < FALLBACK_CAUSES; i++) {
+		if (!a->fallbacks.count[i])
+			continue;
+		snprintf(key, sizeof(key), STATE_FALLBACK "%s",
+			 fallback_word(i));
+		agent_state_count(own, key, a->fallbacks.count[i]);
+	}
+}
+
+/* May this user know what is another's? */
+static bool agent_state_is_root(uint32_t uid)
+{
+	return !uid || uid == slurm_conf.slurm_user_id;
+}
+
+static void agent_state_why(const struct agent *a, uint32_t uid,
+			    const char *which, storm_gather_t *own)
+{
+	struct agent_fallback_want want = {
+		.all_users = agent_state_is_root(uid),
+		.uid = uid,
+	};
+	const struct agent_fallback *f[STATE_WHY_MOST];
+	unsigned int n;
+
+	if (!agent_fallback_parse(which, &want))
+		return;
+	n = agent_fallback_find(&a->fallbacks, &want, f, STATE_WHY_MOST);
+	for (unsigned int i = 0; i < n; i++) {
+		char key[STORM_GATHER_KEY + 1], value[STORM_GATHER_DATA];
+		int len = snprintf(key, sizeof(key), "%u.%u", f[i]->job,
+				   f[i]->step);
+
+		if (f[i]->het != NO_VAL)
+			snprintf(key + len, sizeof(key) - len, "+%u",
+				 f[i]->het);
+		snprintf(value, sizeof(value), "%" PRIu64 " %s %s",
+			 (uint64_t) f[i]->at, fallback_word(f[i]->cause),
+			 f[i]->text);
+		agent_state_value(own, key, value);
+	}
+}
+
 void agent_state(struct agent *a, const struct agent_session *s,
 		 const void *query, size_t len, storm_gather_t *own)
 {
 	uint32_t uid = s->step.uid;
+	char text[STORM_GATHER_QUERY + 1];
 
-	if (len != strlen(STATE_QUERY) || memcmp(query, STATE_QUERY, len))
+	snprintf(text, sizeof(text), "%.*s", (int) len, (const char *) query);
+	if (!strcmp(text, STATE_WHY))
+		agent_state_why(a, uid, "", own);
+	else if (!strncmp(text, STATE_WHY " ", strlen(STATE_WHY " ")))
+		agent_state_why(a, uid, text + strlen(STATE_WHY " "), own);
+	if (strcmp(text, STATE_QUERY))
 		return;
 	agent_state_value(own, STATE_BUILD, AGENT_BUILD);
 	/* as scontrol show node then says nothing to them */
-	if (slurm_conf.private_data & PRIVATE_DATA_NODES && uid &&
-	    uid != slurm_conf.slurm_user_id)
+	if (slurm_conf.private_data & PRIVATE_DATA_NODES &&
+	    !agent_state_is_root(uid))
 		return;
 	agent_state_gang(a, own);
 	agent_state_health(a, own);
 	agent_state_counters(a, own);
+	agent_state_fallbacks(a, own);
 }

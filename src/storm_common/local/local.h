@@ -72,6 +72,10 @@ enum local_type {
 	/* slurmstepd: as LOCAL_DOOR, fd: the account of how the step's tasks
 	 * wait (src/storm_wait/wait_page.h) */
 	LOCAL_ACCOUNT = 20,
+	/* slurmstepd: {u32 job, u32 step, u32 het component, u32 uid, u32 cause,
+	 * str reason}: why Slurm launched this step (fallback_word.h), whose
+	 * node is to keep it; no answer */
+	LOCAL_FALLBACK = 21,
 };
 
 struct local_frame {

@@ -471,6 +471,7 @@ int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
 	transfer.each = c->each && !(params->flags & BCAST_FLAG_SEND_LIBS);
 	if (!c->fallback && (what = bcast_not_served(params))) {
 		c->fallback = xstrdup(what);
+		c->not_served = true;
 		verbose("storm: %s is not supported; %s", c->fallback,
 			c->otherwise);
 	}

@@ -34,6 +34,7 @@ struct step_cast {
 	/* The result: why Slurm's own broadcast was used (xfree); NULL: it was
 	 * not. */
 	char *fallback;
+	bool not_served; /* as it asks for what STORM does not serve */
 };
 
 /*

@@ -38,6 +38,7 @@
 #include "replay.h"
 #include "report.h"
 #include "src/storm_common/step_protocol.h"
+#include "step_fallback.h"
 #include "step_launch.h"
 #include "step_signal.h"
 
@@ -51,6 +52,19 @@ struct launch {
 	uint16_t no_port;
 };
 
+/* Get a copy that may be changed. */
+static void fanout_own_env(struct launch *l)
+{
+	if (!l->env)
+		l->env = env_array_copy((const char **) l->req.env);
+}
+
+static void fanout_use_env(struct launch *l)
+{
+	l->req.env = l->env;
+	l->req.envc = envcount(l->env);
+}
+
 static void fanout_launch_init(struct launch *l, struct storm_session *s,
 			       const slurm_msg_t *msg)
 {
@@ -62,14 +76,13 @@ static void fanout_launch_init(struct launch *l, struct storm_session *s,
 	l->msg.data = &l->req;
 	if (s->libdir) {
 		/* slurmd does this only for libraries that it received. */
-		l->env = env_array_copy((const char **) l->req.env);
+		fanout_own_env(l);
 		value = xstrdup(s->libdir);
 		if ((path = getenvp(l->env, "LD_LIBRARY_PATH")))
 			xstrfmtcat(value, ":%s", path);
 		env_array_overwrite(&l->env, "LD_LIBRARY_PATH", value);
 		xfree(value);
-		l->req.env = l->env;
-		l->req.envc = envcount(l->env);
+		fanout_use_env(l);
 	}
 	if (s->no_stdio) {
 		/* Slurm carries stdio to srun's own /dev/null.  With port 0
@@ -377,10 +390,15 @@ static void fanout_odd_end(struct odd_launch *o, list_t *list)
 
 /* Slurm's own launch, but for nodes that have failed. */
 static list_t *fanout_by_slurm(const struct storm_session *s,
-			       const char *nodelist, slurm_msg_t *msg,
+			       const char *nodelist, struct launch *l,
 			       int timeout)
 {
-	list_t *list = storm_send_living(&s->odd, nodelist, msg, timeout);
+	list_t *list;
+
+	fanout_own_env(l);
+	step_fallback_put(s, &l->env);
+	fanout_use_env(l);
+	list = storm_send_living(&s->odd, nodelist, &l->msg, timeout);
 
 	if (s->odd.failed)
 		storm_step_lost(s->sls, &s->step_id, s->odd.failed);
@@ -405,6 +423,12 @@ static list_t *fanout_by_storm(struct storm_session *s, const char *nodelist,
 	list_t *list;
 	char *why;
 
+	if (getenvp(l->req.env, FALLBACK_ENV)) {
+		/* another component's, which Slurm launches */
+		fanout_own_env(l);
+		unsetenvp(l->env, FALLBACK_ENV);
+		fanout_use_env(l);
+	}
 	why = fanout_cast(s, nodelist, l, &unknown, &given_up);
 	if (why && s->odd.stop)
 		fanout_stop(s);
@@ -412,7 +436,7 @@ static list_t *fanout_by_storm(struct storm_session *s, const char *nodelist,
 		if (storm_fall_back(s->conf->fallback, LAUNCH_OTHERWISE,
 				    step_odd_why_all(&s->odd, why),
 				    &s->fallback))
-			list = fanout_by_slurm(s, nodelist, &l->msg, timeout);
+			list = fanout_by_slurm(s, nodelist, l, timeout);
 		else
 			list = fanout_refuse_all(nodelist);
 	} else {
@@ -454,11 +478,12 @@ list_t *storm_send_recv_msgs(const char *nodelist, slurm_msg_t *msg,
 	if (!s->fallback && (why = fanout_not_served(req))) {
 		verbose("storm: %s is not supported; " LAUNCH_OTHERWISE, why);
 		s->fallback = xstrdup(why);
+		s->not_served = true;
 	}
 	fanout_launch_init(&l, s, msg);
 	if (s->fallback) {
 		storm_session_drop_domain(s);
-		list = fanout_by_slurm(s, nodelist, &l.msg, timeout);
+		list = fanout_by_slurm(s, nodelist, &l, timeout);
 	} else {
 		list = fanout_by_storm(s, nodelist, &l, timeout);
 	}

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/common/log.h"
@@ -27,9 +28,10 @@ static struct {
 } module;
 
 /* Why Slurm launches a step without a file on these nodes, as STORM's launch would
- * find (xfree).  NULL: that is to be seen there. */
+ * find (xfree), and what a node is to hear.  NULL: that is to be seen there. */
 static char *launch_module_spared(const char *nodelist,
-				  const slurm_opt_t *opt_local)
+				  const slurm_opt_t *opt_local,
+				  struct fallback_told *told)
 {
 	const struct storm_conf *conf = launch_few_conf();
 
@@ -38,11 +40,12 @@ static char *launch_module_spared(const char *nodelist,
 	    opt_local->srun_opt->bcast_flag || opt_local->srun_opt->pty ||
 	    launch_few_is_timed())
 		return NULL;
-	return step_domain_goes_round(nodelist, conf);
+	return step_domain_goes_round(nodelist, conf, told);
 }
 
 bool launch_module_needed(const srun_job_t *job, const slurm_opt_t *opt_local)
 {
+	struct fallback_told told;
 	bool needed;
 	char *why;
 
@@ -51,7 +54,7 @@ bool launch_module_needed(const srun_job_t *job, const slurm_opt_t *opt_local)
 	if (job->nhosts < launch_few_least() || launch_few_surely(opt_local))
 		return false;
 	/* the step may have fewer nodes; then it is loaded later */
-	why = launch_module_spared(job->nodelist, opt_local);
+	why = launch_module_spared(job->nodelist, opt_local, &told);
 	needed = !why;
 	xfree(why);
 	return needed;
@@ -119,12 +122,15 @@ struct storm_session *launch_module_begin(const srun_job_t *job,
 		job->step_ctx->step_resp->step_layout;
 	bool few = layout && layout->node_cnt < launch_few_least() &&
 		   !opt_local->srun_opt->bcast_flag;
-	char *why;
+	char value[FALLBACK_TEXT + 32], *why;
+	struct fallback_told told;
 
 	if (few)
 		launch_few_say("", layout->node_cnt);
 	if (!few && layout && !not_served &&
-	    (why = launch_module_spared(layout->node_list, opt_local))) {
+	    (why = launch_module_spared(layout->node_list, opt_local, &told))) {
+		fallback_write(&told, value, sizeof(value));
+		setenv(FALLBACK_ENV, value, 1);
 		storm_warn_once(why, LAUNCH_OTHERWISE);
 		xfree(why);
 		return NULL;

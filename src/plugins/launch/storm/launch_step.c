@@ -43,8 +43,10 @@ struct storm_session *launch_step_begin(const srun_job_t *job, uint64_t start,
 	step_addrs_of_step(&s->addrs, job->step_ctx->step_resp);
 	s->rec.phase[LAUNCH_PHASE_STEP_CREATE].start = start;
 	s->rec.phase[LAUNCH_PHASE_STEP_CREATE].end = storm_now();
-	if (not_served && !s->fallback)
+	if (not_served && !s->fallback) {
 		s->fallback = launch_step_not_served(not_served);
+		s->not_served = true;
+	}
 	return s;
 }
 
@@ -128,6 +130,7 @@ int launch_step_bcast(struct storm_session *s, struct bcast_parameters *params)
 	rc = storm_bcast(&cast, params);
 	s->domain = cast.domain;
 	s->fallback = cast.fallback;
+	s->not_served = cast.not_served;
 	if (rc) {
 		/* Close now, or nodes keep a part of the file until they time
 		 * out.  srun's shepherd ends the step. */

@@ -31,6 +31,7 @@ struct storm_session {
 	char *libdir;	   /* directory of --send-libs on the nodes */
 	char *fallback;	   /* why Slurm launches it; NULL: STORM does */
 	bool few;	   /* Slurm launches it as LaunchNodes says */
+	bool not_served;   /* it has what STORM does not serve */
 	bool abort;	   /* the user has cancelled */
 	uint64_t abort_at; /* ns, storm_now() */
 	struct storm_record rec;

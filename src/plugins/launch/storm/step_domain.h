@@ -10,6 +10,7 @@
 #include "src/slurm/cred.h"
 
 #include "src/libstorm/storm.h"
+#include "src/storm_common/fallback_word.h"
 #include "src/storm_common/storm_conf.h"
 #include "step_addrs.h"
 #include "step_odd.h"
@@ -94,9 +95,11 @@ char *step_domain_known(const struct step_domain *sd);
 /* As step_domain_known(); but NULL if the nodes of these paths are few: they are
  * odd from now on, and have left sd. */
 char *step_domain_leave_known(struct step_domain *sd);
-/* As step_domain_known(), for nodes in Slurm's form, without a domain.  NULL
- * also if it is time to try the paths again, or the nodes would be odd. */
-char *step_domain_goes_round(const char *nodelist, const struct storm_conf *c);
+/* As step_domain_known(), for nodes in Slurm's form, without a domain; told is what a
+ * node is to hear of it.  NULL also if it is time to try the paths again, or the nodes
+ * would be odd. */
+char *step_domain_goes_round(const char *nodelist, const struct storm_conf *c,
+			     struct fallback_told *told);
 
 /* The names of these nodes, "n[1-4]", or how many there are if that is long
  * (xfree). */

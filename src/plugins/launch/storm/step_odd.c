@@ -29,6 +29,7 @@ void step_odd_clear(struct step_odd *odd)
 	xfree(odd->nodes);
 	xfree(odd->failed);
 	xfree(odd->failed_why);
+	xfree(odd->faulty);
 	xfree(odd->untold);
 	xfree(odd->untold_why);
 	xfree(odd->failed_untold);
@@ -243,6 +244,20 @@ char *step_odd_no_launch(const struct step_odd *odd)
 	return text;
 }
 
+static void step_odd_keep(struct step_odd *odd, const struct step_domain *sd,
+			  const struct storm_outcome *out)
+{
+	struct hostlist *hl = hostlist_create(NULL);
+
+	for (uint32_t i = 0; i < out->faults_kept; i++)
+		if (out->faults[i].node < sd->count)
+			hostlist_push_host(hl, sd->names[out->faults[i].node]);
+	xfree(odd->faulty);
+	odd->faulty = hostlist_ranged_string_xmalloc(hl);
+	odd->err = out->faults_kept ? out->faults[0].why : STORM_OK;
+	hostlist_destroy(hl);
+}
+
 bool step_odd_leave(struct step_odd *odd, const struct step_domain *sd,
 		    const struct storm_outcome *out, const char *why)
 {
@@ -250,6 +265,7 @@ bool step_odd_leave(struct step_odd *odd, const struct step_domain *sd,
 
 	if (!odd || !odd->conf || odd->stop)
 		return false;
+	step_odd_keep(odd, sd, out);
 	if (step_odd_failed(odd, sd, out)) {
 		odd->again = !odd->stop;
 		return odd->again;
@@ -269,6 +285,7 @@ bool step_odd_leave_known(struct step_odd *odd, struct step_domain *sd,
 
 	if (!odd || !odd->conf || odd->stop)
 		return false;
+	step_odd_keep(odd, sd, out);
 	if (step_odd_failed(odd, sd, out)) {
 		if (!odd->stop)
 			step_odd_remove(odd, sd);

@@ -30,6 +30,10 @@ struct step_odd {
 	uint32_t failures; /* number of them */
 	char *failed_why;  /* their names, and the causes */
 	bool stop; /* it may not do without them: nothing is to be begun */
+	/* The faults that were met last, whatever was made of them: the first one,
+	 * and all of their nodes.  STORM_OK, NULL: none. */
+	enum storm_err err;
+	char *faulty;
 	/* What step_odd_tell() has to say: nodes that are odd and have not
 	 * failed, what is wrong with them, and the causes of those that have. */
 	char *untold, *untold_why, *failed_untold;

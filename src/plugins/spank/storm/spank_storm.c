@@ -25,6 +25,7 @@
 #include "src/storm_common/slurm_build.h"
 
 #include "resident_srun.h"
+#include "spank_fallback.h"
 #include "spank_launch.h"
 #include "spank_resident.h"
 #include "spank_slurmd.h"
@@ -167,6 +168,11 @@ static void spank_begin_step(spank_t sp)
 		s.debugged = step->flags & LAUNCH_PARALLEL_DEBUG;
 	}
 	step_gang_begin(conf->node_name, &s, spank_log_info);
+	spank_fallback_tell(sp, conf->node_name,
+			    &(struct step_owner) { .job = s.job,
+						   .step = s.step,
+						   .het = s.het,
+						   .uid = s.uid });
 }
 
 int slurm_spank_task_init_privileged(spank_t sp, int ac, char **av)
@@ -212,6 +218,7 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 
 	switch (spank_context()) {
 	case S_CTX_LOCAL:
+		spank_fallback_forget();
 		if (!spank_wait_is_valid() || !spank_turns_is_valid() ||
 		    !resident_srun_is_valid())
 			return ESPANK_BAD_ARG;

@@ -1,0 +1,151 @@
+/*
+ * why_show.c - see why_show.h.
+ *
+ * The reasons are users' words: status_word_of() makes them printable ASCII.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <json-c/json.h>
+
+#include "src/storm_common/fallback_word.h"
+#include "status_show.h"
+#include "why_show.h"
+
+#define WORD 16
+#define WHEN 32
+
+/* One step, as a node says. */
+struct why_step {
+	struct status_word name, value;
+	uint64_t at; /* s */
+	enum fallback_cause cause;
+	unsigned int reason; /* where it begins in value */
+	const char *node;
+};
+
+/* False: it is none, or of a later version. */
+static bool why_read(const struct storm_gather_entry *e, struct why_step *out)
+{
+	char word[WORD];
+	int at = 0;
+
+	if (e->kind != STORM_GATHER_VALUE)
+		return false;
+	out->value = status_word_of(e);
+	out->name = status_key_of(e);
+	if (sscanf(out->value.text, "%" SCNu64 " %15s %n", &out->at, word,
+		   &at) != 2)
+		return false;
+	out->reason = (unsigned int) at;
+	for (unsigned int i = 0; i < FALLBACK_CAUSES; i++)
+		if (!strcmp(word, fallback_word(i))) {
+			out->cause = i;
+			return true;
+		}
+	return false;
+}
+
+static int why_newer(const void *x, const void *y)
+{
+	const struct why_step *a = x, *b = y;
+
+	return a->at < b->at ? 1 : a->at > b->at ? -1 : 0;
+}
+
+/* In the order of the output (free).  NULL: no memory. */
+static struct why_step *why_steps(const struct status_nodes *n,
+				  const struct status_answer *a,
+				  uint32_t *count)
+{
+	struct why_step *all = calloc(a->table.count + 1, sizeof(*all));
+
+	*count = 0;
+	for (uint32_t i = 0; all && i < a->table.count; i++) {
+		const struct storm_gather_entry *e = &a->table.entry[i];
+		uint32_t node = e->nodes.count ? e->nodes.r[0].first : a->count;
+
+		if (!why_read(e, &all[*count]))
+			continue;
+		all[(*count)++].node =
+			node < a->count ? n->node[a->asked[node]].name : "?";
+	}
+	if (all)
+		qsort(all, *count, sizeof(*all), why_newer);
+	return all;
+}
+
+static void why_time(uint64_t at, char (*out)[WHEN])
+{
+	time_t t = (time_t) at;
+	struct tm tm;
+
+	if (!localtime_r(&t, &tm) ||
+	    !strftime(*out, sizeof(*out), "%Y-%m-%dT%H:%M:%S", &tm))
+		snprintf(*out, sizeof(*out), "%" PRIu64, at);
+}
+
+static const char *why_reason(const struct why_step *s)
+{
+	return s->value.text + s->reason;
+}
+
+uint32_t why_show_text(FILE *f, const struct status_nodes *n,
+		       const struct status_answer *a)
+{
+	uint32_t count;
+	struct why_step *all = why_steps(n, a, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		char when[WHEN];
+
+		why_time(all[i].at, &when);
+		fprintf(f, "%s  %s  %s: %s\n", all[i].name.text, when,
+			fallback_word(all[i].cause), why_reason(&all[i]));
+		/* once for those that have the same */
+		if (i + 1 == count || all[i].cause != all[i + 1].cause)
+			fprintf(f, "    %s\n", fallback_remedy(all[i].cause));
+	}
+	free(all);
+	return count;
+}
+
+uint32_t why_show_json(FILE *f, const struct status_nodes *n,
+		       const struct status_answer *a)
+{
+	json_object *list = json_object_new_array();
+	uint32_t count;
+	struct why_step *all = why_steps(n, a, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		json_object *o = json_object_new_object();
+
+		json_object_object_add(
+			o, "step", json_object_new_string(all[i].name.text));
+		json_object_object_add(o, "time",
+				       json_object_new_uint64(all[i].at));
+		json_object_object_add(
+			o, "cause",
+			json_object_new_string(fallback_word(all[i].cause)));
+		json_object_object_add(
+			o, "reason",
+			json_object_new_string(why_reason(&all[i])));
+		json_object_object_add(
+			o, "remedy",
+			json_object_new_string(fallback_remedy(all[i].cause)));
+		json_object_object_add(o, "node",
+				       json_object_new_string(all[i].node));
+		json_object_array_add(list, o);
+	}
+	fprintf(f, "%s\n",
+		json_object_to_json_string_ext(list, JSON_C_TO_STRING_PLAIN));
+	json_object_put(list);
+	free(all);
+	return count;
+}

@@ -1,0 +1,20 @@
+/*
+ * why_show.h - what agents keep of the steps that Slurm launched in STORM's place, as
+ * text and as JSON.  Without Slurm.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_WHY_SHOW_H
+#define STORM_WHY_SHOW_H
+
+#include <stdio.h>
+
+#include "status_ask.h"
+
+/* Print the steps, the newest first.  Returns how many they are. */
+uint32_t why_show_text(FILE *f, const struct status_nodes *n,
+		       const struct status_answer *a);
+uint32_t why_show_json(FILE *f, const struct status_nodes *n,
+		       const struct status_answer *a);
+
+#endif
