@@ -149,6 +149,21 @@ def test_slurmd_answers(lab):
     assert (step["launch"], step["odd"]) == ("storm", "n3"), str(run)
 
 
+@pytest.mark.long       # its agent waits 5 s for a restart
+def test_slurmd_is_gone_later(lab):
+    """Its agent has taken the launch, and nobody waits another 11 s for it."""
+    lab.lab.kill("n3", "slurmd")
+    try:
+        run = lab.srun("-N6 -n6 {do} say ran")
+    finally:
+        lab.lab.restart("n3", "slurmd")
+        lab.lab.wait_agents(["n3"])
+    assert run.code and run.seconds < 10, str(run)
+    assert "slurmd does not answer on node n3 (TCP port 6818: Connection refused): the " \
+        "launch there has failed, as FailedLaunch says\n" in run.err, str(run)
+    assert "failed on node n3" in run.err and "resending" not in run.err, str(run)
+
+
 def test_own_job(lab):
     """srun ends the job that it made, too."""
     with gone(lab):

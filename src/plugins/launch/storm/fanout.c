@@ -35,6 +35,7 @@
 #include "bcast.h"
 #include "fanout.h"
 #include "fanout_pack.h"
+#include "launch_gone.h"
 #include "replay.h"
 #include "report.h"
 #include "src/storm_common/step_protocol.h"
@@ -189,6 +190,7 @@ static list_t *fanout_collect(struct storm_session *s, slurm_msg_t *msg,
 			hostlist_push_host(again, s->domain->names[n]);
 	}
 	slurm_mutex_unlock(&s->lock);
+	launch_gone(s, again, list);
 	if (!(s->rec.resent = hostlist_count(again)) ||
 	    storm_session_gave_up(s))
 		goto done;
