@@ -318,6 +318,16 @@ def test_heterogeneous(retry, one, other):
     ended(retry, run)
 
 
+def test_heterogeneous_job(retry):
+    """Nor is a step in one component of such a job, which has another node."""
+    with gone(retry):
+        run = retry.run(["salloc", "-Q", "-N3", "-n3", "-w", "n[3-5]", ":", "-N1", "-n1",
+                         "-w", "n6", "srun", "--launch=storm", "--het-group=0", "-N2",
+                         "-n2", "{do}", "say", "ran"], label="storm")
+    ended(retry, run)
+    retry.wait_completed()
+
+
 def test_another_that_the_user_leaves_out(retry):
     """It is no other node."""
     ended(retry, five(retry, "-N5 -x n6"))

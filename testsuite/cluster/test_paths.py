@@ -219,6 +219,16 @@ def test_with_a_file_slurm_sends_it(lab4):
     assert fell_back(said), run
 
 
+def test_a_later_component(lab4):
+    """What the first one has loaded does not matter: one line, and Slurm launches it."""
+    known(lab4)
+    run = lab4.run(lab4.srun_argv("-N2 -n2 -w n3,n4 {do} say ran : --launch=storm "
+                                  "-N2 -n2 -w n1,n2 {do} say ran", "storm"), env=LOADS)
+    assert (run.code, run.out) == (0, "ran\n" * 4), run
+    said, = re.findall(r"storm: .*", run.err)
+    assert "/launch_module.so" in run.err and fell_back(said), run
+
+
 def test_on_a_terminal_nothing_is_said(lab4):
     """Slurm always launches that."""
     known(lab4)

@@ -27,7 +27,7 @@ static struct {
 	bool used;
 } module;
 
-/* Why Slurm launches a step without a file on these nodes, as STORM's launch would
+/* Why Slurm launches a step on these nodes, and sends its file, as STORM's launch would
  * find (xfree), and what a node is to hear.  NULL: that is to be seen there. */
 static char *launch_module_spared(const char *nodelist,
 				  const slurm_opt_t *opt_local,
@@ -37,8 +37,7 @@ static char *launch_module_spared(const char *nodelist,
 
 	if (!nodelist || !conf || conf->fallback == FALLBACK_NEVER ||
 	    conf->failed_launch != FAILED_LAUNCH_FALLBACK || module.used ||
-	    opt_local->srun_opt->bcast_flag || opt_local->srun_opt->pty ||
-	    launch_few_is_timed())
+	    opt_local->srun_opt->pty || launch_few_is_timed())
 		return NULL;
 	return step_domain_goes_round(nodelist, conf, told);
 }
