@@ -36,7 +36,7 @@ static char *launch_module_spared(const char *nodelist,
 	const struct storm_conf *conf = launch_few_conf();
 
 	if (!nodelist || !conf || conf->fallback == FALLBACK_NEVER ||
-	    conf->failed_launch != FAILED_LAUNCH_FALLBACK || module.used ||
+	    conf->failed_launch != FAILED_LAUNCH_FALLBACK ||
 	    opt_local->srun_opt->pty || launch_few_is_timed())
 		return NULL;
 	return step_domain_goes_round(nodelist, conf, told);
