@@ -324,6 +324,10 @@ def test_fill(lab):
     assert room() == before and os.listdir(lab.path("n3", "/tmp")) == names
     with pytest.raises(LabError, match="no file system of the host's own"):
         lab.fault("fill", "n3", "/home")
+    for left in (-1, 1 << 62):      # neither leaves the disk full
+        with pytest.raises(LabError, match=rf"{left} bytes left: must be from 0 to \d+"):
+            lab.fault("fill", "n3", left=left)
+    assert lab.faults() == []
 
 
 def waiting(one):

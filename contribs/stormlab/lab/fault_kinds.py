@@ -359,6 +359,10 @@ class Fill:
                            "host's own; it has /tmp, /var/tmp, /run, /dev/shm, "
                            "/var/spool, and what 'stormlab disk' makes")
         st = os.statvfs(f"/proc/{pid}/root{path}")
+        free = st.f_bfree * st.f_frsize
+        if not 0 <= fault["left"] <= free:
+            raise LabError(f"{fault['left']} bytes left: must be from 0 to {free}, "
+                           f"which {path} of {fault['host']} has")
         return {"size": st.f_blocks * st.f_frsize}
 
     @staticmethod
