@@ -49,6 +49,7 @@ struct stack_asking {
 	bool struck;		/* the strobe was sent, or cannot be */
 	uint64_t last;		/* ns; when the last one came */
 	pid_t srun;
+	bool waits; /* for another storm stack, which was said */
 };
 
 /* ------------------------------------------------------------------------- srun --- */
@@ -186,12 +187,17 @@ static bool ask_is_due(const struct stack_asking *a)
 
 /* Two that began at once have not seen each other.  The step that began first looks first, since
  * a process has one tracer at most. */
-static bool ask_has_turn(const struct stack_asking *a)
+static bool ask_has_turn(struct stack_asking *a)
 {
 	struct stack_other other;
 
-	return storm_now() > a->last + TURN ||
-	       !stack_steps_other(a->job->id, a->srun, &other);
+	if (storm_now() > a->last + TURN ||
+	    !stack_steps_other(a->job->id, a->srun, &other))
+		return true;
+	if (!a->waits)
+		stack_steps_tell(a->job->id, &other, "this one waits");
+	a->waits = true;
+	return false;
 }
 
 /* A node prints all by itself, and is through. */

@@ -86,3 +86,11 @@ bool stack_steps_other(uint32_t job, pid_t own, struct stack_other *out)
 	slurm_free_job_step_info_response_msg(m);
 	return found;
 }
+
+void stack_steps_tell(uint32_t job, const struct stack_other *other,
+		      const char *what)
+{
+	fprintf(stderr,
+		"storm: job %u: another storm stack looks at it now: step %u.%u, of srun %u on %s; %s\n",
+		job, job, other->step, other->srun, other->host, what);
+}

@@ -28,5 +28,8 @@ struct stack_other {
  * Steps are numbered as they begin, so of two one goes first.  False: there is none, or slurmctld does
  * not answer. */
 bool stack_steps_other(uint32_t job, pid_t own, struct stack_other *out);
+/* Say on stderr who looks, and what comes of it. */
+void stack_steps_tell(uint32_t job, const struct stack_other *other,
+		      const char *what);
 
 #endif

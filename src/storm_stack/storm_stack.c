@@ -114,10 +114,8 @@ static bool stack_wait(const struct stack_order *o, const struct stack_job *j)
 		bool over = storm_now() >= until;
 
 		if (over || !said)
-			fprintf(stderr,
-				"storm: job %u: another storm stack looks at it now: step %u.%u, of srun %u on %s; %s\n",
-				j->id, j->id, other.step, other.srun,
-				other.host,
+			stack_steps_tell(
+				j->id, &other,
 				over ? "try again later, or scancel this step" :
 				       "this one waits");
 		said = true;

@@ -28,8 +28,8 @@ struct unwind_process {
 	char label[STACK_WORD + 1]; /* the step; a run of storm run's behind it */
 	char program[STACK_WORD + 1];
 	int mem; /* its memory, or -1 */
-	struct unwind_thread
-		*threads; /* that stand; the first is the process's */
+	struct unwind_thread *
+		threads; /* that stand; the first is the process's, if it runs */
 	uint32_t count;
 	uint32_t unseen; /* threads beyond UNWIND_THREADS */
 	char why[160];	 /* it cannot be walked: why; or "" */
@@ -51,6 +51,8 @@ void unwind_forget(struct unwind_job *j);
  * Returns within about 0.5 s.  A process of which a thread does not stop has its reason
  * in why.  The kernel lets all go on when the caller ends, whatever ends it. */
 void unwind_hold(struct unwind_job *j);
+/* Has this thread ended, and is only remembered?  Its process may run on. */
+bool unwind_is_over(pid_t tid);
 /* Let all go on. */
 void unwind_release(struct unwind_job *j);
 

@@ -41,6 +41,29 @@ static ssize_t unwind_read(const char *pid, const char *name, char *out,
 	return n < 0 ? -1 : (ssize_t) len;
 }
 
+/* The environment of a process; 0: it has ended.  One whose first thread alone has ended, by
+ * pthread_exit(3), has it with another one. */
+static ssize_t unwind_environ(const char *pid, char *out)
+{
+	ssize_t len = unwind_read(pid, "environ", out, ENVIRONMENT);
+	char path[40];
+	struct dirent *e;
+	DIR *d;
+
+	if (len > 0 || !unwind_is_over((pid_t) strtol(pid, NULL, 10)))
+		return len;
+	len = 0;
+	snprintf(path, sizeof(path), "/proc/%.20s/task", pid);
+	d = opendir(path);
+	while (len <= 0 && d && (e = readdir(d)))
+		if (*e->d_name != '.')
+			len = unwind_read(e->d_name, "environ", out,
+					  ENVIRONMENT);
+	if (d)
+		closedir(d);
+	return len > 0 ? len : 0;
+}
+
 /* The value of a variable, or NULL.  env ends in two zero bytes. */
 static const char *unwind_variable(const char *env, size_t len,
 				   const char *name)
@@ -149,7 +172,7 @@ static bool unwind_judge(const struct unwind_job *j, const char *name,
 	stack_clean(p->program, sizeof(p->program), env);
 	if (unwind_is_ours(p->program))
 		return false;
-	len = unwind_read(name, "environ", env, ENVIRONMENT);
+	len = unwind_environ(name, env);
 	if (len < 0)
 		return unwind_hidden(j, name, p, env);
 	if (!unwind_is(unwind_variable(env, (size_t) len, "SLURM_JOB_ID"),

@@ -100,14 +100,27 @@ static bool unwind_has(const struct unwind_process *p, pid_t tid)
 	return false;
 }
 
+bool unwind_is_over(pid_t tid)
+{
+	char text[512], *state;
+
+	proc_read(tid, "stat", text, sizeof(text));
+	state = strrchr(text, ')');
+	return state &&
+	       (!strncmp(state, ") Z", 3) || !strncmp(state, ") X", 3));
+}
+
 /* Ask one thread to stop. */
 static bool unwind_seize(struct unwind_process *p, pid_t tid)
 {
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
-		/* a thread that has ended meanwhile is none */
-		if (errno == ESRCH && tid != p->pid)
+		int error = errno;
+
+		/* a thread that has ended meanwhile is none, and also a process's
+		 * first one, while others run */
+		if ((error == ESRCH && tid != p->pid) || unwind_is_over(tid))
 			return true;
-		unwind_refused(p, errno);
+		unwind_refused(p, error);
 		return false;
 	}
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
@@ -209,7 +222,7 @@ static void unwind_open(struct unwind_process *p)
 {
 	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int) p->pid);
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int) p->threads[0].tid);
 	p->mem = open(path, O_RDONLY | O_CLOEXEC);
 	if (p->mem < 0)
 		snprintf(p->why, sizeof(p->why), "its memory: %s",
@@ -224,9 +237,11 @@ static int unwind_first(const void *a, const void *b)
 	return (ta > tb) - (ta < tb);
 }
 
-/* The process's own thread is the first. */
+/* The process's own thread is the first, or the oldest one if that has ended. */
 static void unwind_lead(struct unwind_process *p)
 {
+	if (p->count)
+		qsort(p->threads, p->count, sizeof(*p->threads), unwind_first);
 	for (uint32_t k = 1; k < p->count; k++)
 		if (p->threads[k].tid == p->pid) {
 			struct unwind_thread t = p->threads[k];
@@ -234,9 +249,6 @@ static void unwind_lead(struct unwind_process *p)
 			p->threads[k] = p->threads[0];
 			p->threads[0] = t;
 		}
-	if (p->count > 1)
-		qsort(p->threads + 1, p->count - 1, sizeof(*p->threads),
-		      unwind_first);
 }
 
 void unwind_hold(struct unwind_job *j)

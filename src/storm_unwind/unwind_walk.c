@@ -308,8 +308,9 @@ static int walk_thread(Dwfl_Thread *thread, void *arg)
 {
 	struct walk *w = arg;
 
-	walk_begin(w, dwfl_thread_tid(thread) == w->p->pid ? STACK_MAIN :
-							     STACK_THREAD);
+	walk_begin(w, dwfl_thread_tid(thread) == w->p->threads[0].tid ?
+			      STACK_MAIN :
+			      STACK_THREAD);
 	w->resumed = false;
 	do {
 		w->again = false;
@@ -344,9 +345,10 @@ static void walk_process(struct walk *w)
 		walk_fault(w, w->p->why);
 		return;
 	}
-	walk_pid = w->p->pid;
+	/* its first thread may have ended, and has no files then */
+	walk_pid = w->p->threads[0].tid;
 	w->dwfl = dwfl_begin(&callbacks);
-	if (!w->dwfl || dwfl_linux_proc_report(w->dwfl, w->p->pid) ||
+	if (!w->dwfl || dwfl_linux_proc_report(w->dwfl, walk_pid) ||
 	    dwfl_report_end(w->dwfl, NULL, NULL) ||
 	    !dwfl_attach_state(w->dwfl, NULL, w->p->pid, &walk_callbacks, w) ||
 	    dwfl_getthreads(w->dwfl, walk_thread, w) < 0)

@@ -1,7 +1,7 @@
 /*
  * stand.c - a task that stands in a known stack, for test_stack.py:
  *
- *	stand [--threads=N] [--hide] [--vfork] RANK...	these ranks hang in odd_one(), all others in solve()
+ *	stand [--leave] [--threads=N] [--hide] [--vfork] RANK...	these ranks hang in odd_one(), all others in solve()
  *
  * A file "up.RANK" in the working directory says that it stands there.
  *
@@ -50,6 +50,8 @@ __attribute__((noinline)) void solve(int depth)
 
 static void *helper(void *arg)
 {
+	if (arg)
+		say_up();
 	while (deeper)
 		pause();
 	return arg;
@@ -64,7 +66,11 @@ int main(int argc, char **argv)
 		if (!strncmp(argv[k], "--threads=", 10))
 			for (int n = atoi(argv[k] + 10); n; n--)
 				pthread_create(&thread, NULL, helper, NULL);
-		else if (!strcmp(argv[k], "--hide"))
+		else if (!strcmp(argv[k], "--leave")) {
+			/* the process goes on without its first thread */
+			pthread_create(&thread, NULL, helper, argv);
+			pthread_exit(NULL);
+		} else if (!strcmp(argv[k], "--hide"))
 			prctl(PR_SET_DUMPABLE, 0);
 		else if (!strcmp(argv[k], "--vfork") && rank && !atoi(rank) &&
 			 !vfork())
