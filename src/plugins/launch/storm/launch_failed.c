@@ -41,7 +41,8 @@ static void launch_failed_settle(slurm_opt_t *opt_local)
 	xfree(made.else_why);
 }
 
-void launch_failed_not_created(slurm_opt_t *opt_local)
+/* Log why the step would have been created again. */
+static void launch_failed_not_created(slurm_opt_t *opt_local)
 {
 	if (!made.why)
 		return;
@@ -156,31 +157,35 @@ static void launch_failed_forget(srun_job_t *job)
 	job->step_ctx = NULL;
 }
 
-enum launch_verdict launch_failed_check(struct storm_session *s,
-					srun_job_t *job, slurm_opt_t *opt_local)
+bool launch_failed_again(struct storm_session *s, srun_job_t *job,
+			 slurm_opt_t *opt_local, int *rc)
 {
-	const struct launch_module *storm = launch_module_used();
-	enum launch_verdict verdict = LAUNCH_ENDS;
+	bool again;
 	char *why;
 
+	if (*rc) {
+		launch_failed_not_created(opt_local);
+		return false;
+	}
 	if (made.why) {
 		info("warning: storm: %s; made the step again without, as --exclude=%s does",
 		     made.why, made.excluded);
 		launch_failed_settle(opt_local);
 	}
-	if (!s || storm->check(s, job, opt_local))
-		return LAUNCH_GOES_ON;
+	if (!s || launch_module_used()->check(s, job, opt_local))
+		return false;
 	launch_failed_end(job);
-	if (launch_failed_may_move(s, job, opt_local)) {
+	again = launch_failed_may_move(s, job, opt_local);
+	if (again) {
 		launch_failed_move(s, job, opt_local);
-		verdict = LAUNCH_AGAIN;
 	} else {
 		why = step_odd_no_launch(&s->odd);
 		error("storm: %s", why);
 		xfree(why);
+		*rc = SLURM_ERROR;
 	}
-	storm->close(s);
-	if (verdict == LAUNCH_AGAIN)
+	launch_module_used()->close(s);
+	if (again)
 		launch_failed_forget(job);
-	return verdict;
+	return again;
 }

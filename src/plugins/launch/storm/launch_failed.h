@@ -11,23 +11,14 @@
 
 #include "launch_module.h"
 
-enum launch_verdict {
-	LAUNCH_GOES_ON,
-	LAUNCH_AGAIN, /* the step is to be created again; opt_local was
-			 changed */
-	LAUNCH_ENDS   /* which was logged */
-};
-
 /* A step is about to be created for the first time. */
 void launch_failed_begin(const srun_job_t *job);
 
-/* The step was created; s may be NULL.  Unless it goes on, slurmctld has forgotten
- * the step, and s is gone. */
-enum launch_verdict launch_failed_check(struct storm_session *s,
-					srun_job_t *job,
-					slurm_opt_t *opt_local);
-
-/* The step was not created.  Log why it would have been created again. */
-void launch_failed_not_created(slurm_opt_t *opt_local);
+/* The step was created, or not, as *rc says; s, for a step that was, may be NULL.  True:
+ * it is to be created again, and opt_local was changed.  Else *rc is srun's result:
+ * SLURM_ERROR if the step does not go on, which was logged.  Then, and if
+ * it is created again, slurmctld has forgotten the step, and s is gone. */
+bool launch_failed_again(struct storm_session *s, srun_job_t *job,
+			 slurm_opt_t *opt_local, int *rc);
 
 #endif

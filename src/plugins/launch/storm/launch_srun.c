@@ -69,23 +69,20 @@ void launch_srun_creates(const srun_job_t *job, const slurm_opt_t *opt_local)
 		launch_module_load();
 }
 
-enum launch_verdict launch_srun_created(srun_job_t *job, slurm_opt_t *opt_local,
-					uint64_t start)
+bool launch_srun_again(srun_job_t *job, slurm_opt_t *opt_local, uint64_t start,
+		       int *rc)
 {
-	enum launch_verdict verdict;
-	struct storm_session *s;
+	struct storm_session *s = NULL;
 
 	/* Without an allocation no credential is valid. */
-	if (!serves || opt_local->srun_opt->no_alloc)
-		return LAUNCH_GOES_ON;
-	s = launch_module_begin(job, opt_local, start,
-				launch_srun_refuses(job));
-	verdict = launch_failed_check(s, job, opt_local);
-	if (verdict != LAUNCH_GOES_ON)
-		return verdict;
-	if (s && !s->domain && !opt_local->srun_opt->bcast_flag)
+	if (!*rc && serves && !opt_local->srun_opt->no_alloc)
+		s = launch_module_begin(job, opt_local, start,
+					launch_srun_refuses(job));
+	if (launch_failed_again(s, job, opt_local, rc))
+		return true;
+	if (!*rc && s && !s->domain && !opt_local->srun_opt->bcast_flag)
 		launch_module_get()->open(s, job, opt_local);
-	return LAUNCH_GOES_ON;
+	return false;
 }
 
 void launch_srun_not_served(const char *option)

@@ -17,10 +17,10 @@ __attribute__((visibility("default"))) void storm_srun_serve(bool storm);
 
 /* srun is about to create a step. */
 void launch_srun_creates(const srun_job_t *job, const slurm_opt_t *opt_local);
-/* srun has created a step.  start: the time just before that (storm_now(),
- * ns). */
-enum launch_verdict launch_srun_created(srun_job_t *job, slurm_opt_t *opt_local,
-					uint64_t start);
+/* srun has created a step, or not, as *rc says.  start: the time just before that
+ * (storm_now(), ns).  As launch_failed_again(). */
+bool launch_srun_again(srun_job_t *job, slurm_opt_t *opt_local, uint64_t start,
+		       int *rc);
 /* srun has created a step that STORM cannot launch because of this option. */
 void launch_srun_not_served(const char *option);
 /* Before srun prints the tasks' states, or forwards a signal to them. */

@@ -44,7 +44,6 @@ int srun_creates_step(srun_job_t *job, bool use_all_cpus,
 		      void (*signal_function)(int), sig_atomic_t *destroy_job,
 		      slurm_opt_t *opt_local)
 {
-	enum launch_verdict verdict;
 	uint64_t start;
 	int rc;
 
@@ -55,13 +54,8 @@ int srun_creates_step(srun_job_t *job, bool use_all_cpus,
 		rc = stock_creates_step(job, use_all_cpus, signal_function,
 					destroy_job, opt_local);
 		launch_module_end(); /* srun may fork or exit now */
-		if (rc) {
-			launch_failed_not_created(opt_local);
-			return rc;
-		}
-		verdict = launch_srun_created(job, opt_local, start);
-	} while (verdict == LAUNCH_AGAIN);
-	return verdict == LAUNCH_ENDS ? SLURM_ERROR : rc;
+	} while (launch_srun_again(job, opt_local, start, &rc));
+	return rc;
 }
 
 int srun_launches_step(srun_job_t *job, slurm_step_io_fds_t *cio_fds,

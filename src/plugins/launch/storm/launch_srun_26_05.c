@@ -57,7 +57,6 @@ static void launch_srun_take_version(srun_job_t *job)
 int srun_creates_step(srun_job_t *job, bool use_all_cpus,
 		      slurm_opt_t *opt_local)
 {
-	enum launch_verdict verdict;
 	uint64_t start;
 	int rc;
 
@@ -67,19 +66,15 @@ int srun_creates_step(srun_job_t *job, bool use_all_cpus,
 		launch_srun_creates(job, opt_local);
 		rc = stock_creates_step(job, use_all_cpus, opt_local);
 		launch_module_end(); /* srun may fork or exit now */
-		if (rc) {
-			launch_failed_not_created(opt_local);
-			return rc;
-		}
 		/* The job's stepmgr launches it, and srun ends. */
-		if (opt_local->srun_opt->async) {
+		if (!rc && opt_local->srun_opt->async) {
 			launch_srun_not_served("--async");
 			return rc;
 		}
-		launch_srun_take_version(job);
-		verdict = launch_srun_created(job, opt_local, start);
-	} while (verdict == LAUNCH_AGAIN);
-	return verdict == LAUNCH_ENDS ? SLURM_ERROR : rc;
+		if (!rc)
+			launch_srun_take_version(job);
+	} while (launch_srun_again(job, opt_local, start, &rc));
+	return rc;
 }
 
 /* From now on srun forwards signals.  One that came before, after the step was

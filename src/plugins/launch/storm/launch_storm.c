@@ -101,7 +101,6 @@ int launch_p_create_job_step(srun_job_t *job, bool use_all_cpus,
 {
 	srun_opt_t *srun_opt;
 	uint64_t start;
-	enum launch_verdict verdict;
 	struct storm_session *s;
 	int rc;
 
@@ -112,23 +111,18 @@ int launch_p_create_job_step(srun_job_t *job, bool use_all_cpus,
 	srun_opt = opt_local->srun_opt;
 	launch_failed_begin(job);
 	do {
+		s = NULL;
 		start = storm_now();
 		if (launch_module_needed(job, opt_local))
 			launch_module_load();
 		rc = stock_create_job_step(job, use_all_cpus, signal_function,
 					   destroy_job, opt_local);
 		launch_module_end(); /* srun may fork or exit now */
-		if (rc)
-			launch_failed_not_created(opt_local);
 		/* Without an allocation no credential is valid. */
-		if (rc || srun_opt->no_alloc)
-			return rc;
-		s = launch_module_begin(job, opt_local, start, NULL);
-		verdict = launch_failed_check(s, job, opt_local);
-	} while (verdict == LAUNCH_AGAIN);
-	if (verdict == LAUNCH_ENDS)
-		return SLURM_ERROR;
-	if (!s)
+		if (!rc && !srun_opt->no_alloc)
+			s = launch_module_begin(job, opt_local, start, NULL);
+	} while (launch_failed_again(s, job, opt_local, &rc));
+	if (rc || !s)
 		return rc;
 	/* Keep srun from sending the file itself.  Cleared only now, because
 	 * the flag makes srun look for the program's full path. */
