@@ -24,7 +24,10 @@
 #define STATE_GANG "gang" /* no_gang_word(), or one of these */
 #define STATE_GANG_IN "member"
 #define STATE_GANG_OUT "no member"
-#define STATE_SLURMD "slurmd" /* of a node whose agent has none: STATE_GONE */
+#define STATE_GANG_EXCLUDED "excluded by the strober"
+#define STATE_EPOCH "epoch" /* of the cluster domain, as the node has heard */
+#define STATE_QUANTUM "quantum" /* of the turns that the node takes, "50 ms" */
+#define STATE_SLURMD "slurmd"	/* of a node whose agent has none: STATE_GONE */
 #define STATE_GONE "gone"
 
 /* Counters, since the agent began. */

@@ -271,6 +271,8 @@ bool status_show_text(FILE *f, const struct status_nodes *n,
 	status_text_values(f, n, a, STATE_SLURMD, STATE_SLURMD);
 	status_text_values(f, n, a, STATE_HEALTH, STATE_HEALTH);
 	status_text_values(f, n, a, STATE_GANG, STATE_GANG);
+	status_text_values(f, n, a, STATE_EPOCH, STATE_EPOCH);
+	status_text_values(f, n, a, STATE_QUANTUM, STATE_QUANTUM);
 	status_text_count(f, n, a, STATE_SESSIONS, NULL);
 	status_text_age(f, a);
 	status_text_steps(f, a);

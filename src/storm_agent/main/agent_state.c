@@ -34,7 +34,8 @@ static void agent_state_count(storm_gather_t *own, const char *key, uint64_t n)
 	storm_gather_count(own, key, strlen(key), n);
 }
 
-static bool agent_state_is_member(const struct agent *a)
+/* The cluster domain's; NULL: this node is not in it. */
+static const struct agent_session *agent_state_cluster(const struct agent *a)
 {
 	const struct agent_session *s = a->sessions;
 
@@ -43,16 +44,31 @@ static bool agent_state_is_member(const struct agent *a)
 	return s;
 }
 
-static void agent_state_gang(const struct agent *a, storm_gather_t *own)
+static void agent_state_gang(struct agent *a, storm_gather_t *own)
 {
-	char word[NO_GANG_WORD];
+	const struct agent_session *s = agent_state_cluster(a);
+	bool in = false, outside = false;
+	char text[NO_GANG_WORD];
+	uint64_t quantum;
+	uint32_t epoch;
 
+	if (s && !storm_nm_epoch(a->nm, s->id, &epoch, &outside)) {
+		in = !outside;
+		snprintf(text, sizeof(text), "%u", epoch);
+		agent_state_value(own, STATE_EPOCH, text);
+	}
+	if ((quantum = agent_gang_quantum(a))) {
+		snprintf(text, sizeof(text), "%.3g ms",
+			 (double) quantum / STORM_MS);
+		agent_state_value(own, STATE_QUANTUM, text);
+	}
 	if (a->gang_lacks)
-		no_gang_word(a->gang_lacks, &word);
+		no_gang_word(a->gang_lacks, &text);
 	agent_state_value(own, STATE_GANG,
-			  a->gang_lacks		   ? word :
-			  agent_state_is_member(a) ? STATE_GANG_IN :
-						     STATE_GANG_OUT);
+			  a->gang_lacks ? text :
+			  outside	? STATE_GANG_EXCLUDED :
+			  in		? STATE_GANG_IN :
+					  STATE_GANG_OUT);
 }
 
 static void agent_state_health(const struct agent *a, storm_gather_t *own)

@@ -66,5 +66,7 @@ void agent_gang_exchange(struct agent *a);
 void agent_gang_returned(struct agent *a);
 /* A copy of the counters, all of one moment. */
 struct agent_count agent_gang_count(struct agent *a);
+/* ns, of the turns that this node takes; 0: it takes none. */
+uint64_t agent_gang_quantum(struct agent *a);
 
 #endif

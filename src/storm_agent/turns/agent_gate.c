@@ -158,3 +158,17 @@ struct agent_count agent_gang_count(struct agent *a)
 	agent_gang_unlock(a->gang);
 	return c;
 }
+
+uint64_t agent_gang_quantum(struct agent *a)
+{
+	uint64_t quantum;
+
+	if (!a->gang)
+		return 0;
+	agent_gang_lock(a->gang);
+	quantum = turns_alternates(a->gang->turns) ?
+			  turns_quantum(a->gang->turns) :
+			  0;
+	agent_gang_unlock(a->gang);
+	return quantum;
+}

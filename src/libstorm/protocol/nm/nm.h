@@ -215,6 +215,12 @@ int storm_nm_leave(struct storm_nm *nm, uint64_t session, enum storm_err why,
  * have changed it.  STORM_ENOENT. */
 int storm_nm_self(struct storm_nm *nm, uint64_t session, uint32_t *self);
 
+/* Set *epoch to the latest one of the session's domain that this node has heard of, and
+ * *outside: the owner has excluded this node, which waits to be let in again.
+ * STORM_ENOENT. */
+int storm_nm_epoch(struct storm_nm *nm, uint64_t session, uint32_t *epoch,
+		   bool *outside);
+
 /* Set *value to an own variable of this node, or to its copy of a global one,
  * as far as it has heard.  STORM_OK, STORM_ENOENT or STORM_EINVAL: no such
  * variable. */

@@ -139,6 +139,18 @@ int storm_nm_self(struct storm_nm *nm, uint64_t session, uint32_t *self)
 	return STORM_OK;
 }
 
+int storm_nm_epoch(struct storm_nm *nm, uint64_t session, uint32_t *epoch,
+		   bool *outside)
+{
+	struct nm_session *s = nm_find_host(nm, session);
+
+	if (!s)
+		return STORM_ENOENT;
+	*epoch = s->link.epoch;
+	*outside = s->member.outside;
+	return STORM_OK;
+}
+
 uint64_t nm_variable(const struct nm_session *s, uint32_t var)
 {
 	return var < STORM_VARS ? s->var.own[var] :
