@@ -3,7 +3,7 @@
  *
  * While a domain exists, its threads may call strober_domain_save() and
  * strober_domain_on_...().  What these read changes only while there is no
- * domain, and `joined` is atomic.
+ * domain, and `joined` and `opened` are atomic.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -54,6 +54,7 @@ static struct {
 	char *failed;	      /* the reason that was logged last */
 	uint64_t open_at;     /* when to try again */
 	bool joined;	      /* a node has */
+	bool opened;	      /* all faults of the opening were told */
 } dom;
 
 void strober_domain_init(const char *state, const struct storm_conf *conf,
@@ -119,21 +120,14 @@ static int strober_domain_save(void *arg, uint32_t was, uint32_t epoch,
 	return rc;
 }
 
-/* One that refuses is there.  No time is known of one that was never heard. */
-static void strober_domain_suspect(const struct storm_fault *f, bool lacks,
-				   bool deaf)
+static void strober_domain_suspect(const struct storm_fault *f)
 {
-	uint64_t now = storm_now();
+	bool opening = !__atomic_load_n(&dom.opened, __ATOMIC_ACQUIRE);
+	uint64_t now = storm_now(), heard;
+	enum suspects_kind kind;
 
-	if (lacks && f->sys == NO_GANG_SLURMD)
-		witness_find(f->node, SUSPECTS_SLURMD_GONE, now, now);
-	else if (deaf)
-		witness_find(f->node, SUSPECTS_CUT, now, now);
-	else if (f->why == STORM_ELOST)
-		witness_find(f->node, SUSPECTS_SILENT, now, now);
-	else if (f->why == STORM_ENOAGENT || f->why == STORM_ETIME ||
-		 f->why == STORM_ESYS)
-		witness_find(f->node, SUSPECTS_SILENT, 0, now);
+	if (suspects_fault(f, opening, now, &kind, &heard))
+		witness_find(f->node, kind, heard, now);
 }
 
 static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
@@ -151,7 +145,7 @@ static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 				 "";
 
 	(void) arg;
-	strober_domain_suspect(f, lacks, deaf);
+	strober_domain_suspect(f);
 	if (f->why == STORM_EAUTH && storm_auth_text(sys, auth, sizeof(auth)))
 		what = auth;
 	else if (f->why == STORM_ETIME && sys == ENODATA)
@@ -328,6 +322,7 @@ static storm_domain_t *strober_domain_create(const struct storm_node *nodes,
 			outside_excluded(k, 0, false);
 			witness_find(k, SUSPECTS_SILENT, 0, storm_now());
 		}
+	__atomic_store_n(&dom.opened, false, __ATOMIC_RELEASE);
 	d = storm_domain_create(&dc, &err);
 	if (!d) {
 		strober_domain_complain(storm_strerror(err));
@@ -337,7 +332,9 @@ static storm_domain_t *strober_domain_create(const struct storm_node *nodes,
 	if (!err)
 		err = storm_domain_wait_open(d, NULL);
 	if (!err) {
+		domain_told(d);
 		outside_opened();
+		__atomic_store_n(&dom.opened, true, __ATOMIC_RELEASE);
 		return d;
 	}
 	strober_domain_complain(storm_strerror(err));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/libstorm/base/minmax.h"
+#include "src/storm_common/no_gang.h"
 #include "suspects.h"
 
 /* Between two rounds that have the same end: less and less often.  A connection leaves a
@@ -108,6 +109,31 @@ static void suspects_again(struct suspect *n, enum suspects_kind kind,
 	}
 	n->kind = kind;
 	n->c.heard = false;
+}
+
+/* Without STORM_ELOST it had no connection, and was never heard. */
+bool suspects_fault(const struct storm_fault *f, bool opening, uint64_t now,
+		    enum suspects_kind *kind, uint64_t *heard)
+{
+	*heard = now;
+	switch (f->why) {
+	case STORM_EBUSY:
+		*kind = SUSPECTS_SLURMD_GONE;
+		return f->sys == NO_GANG_SLURMD;
+	case STORM_ELOST:
+		*kind = f->sys == ENOLINK ? SUSPECTS_CUT : SUSPECTS_SILENT;
+		if (opening && f->sys != ENOLINK)
+			*heard = 0;
+		return true;
+	case STORM_ENOAGENT:
+	case STORM_ETIME:
+	case STORM_ESYS:
+		*kind = SUSPECTS_SILENT;
+		*heard = 0;
+		return true;
+	default:
+		return false;
+	}
 }
 
 void suspects_find(struct suspects *s, uint32_t node, enum suspects_kind kind,

@@ -10,6 +10,7 @@
 #ifndef STORM_SUSPECTS_H
 #define STORM_SUSPECTS_H
 
+#include "src/libstorm/storm.h"
 #include "verdict.h"
 
 enum suspects_kind {
@@ -42,6 +43,12 @@ struct suspects {
 /* Begin with so many nodes, with all of which nothing is wrong.  0 or ENOMEM. */
 int suspects_begin(struct suspects *s, uint32_t nodes);
 void suspects_clear(struct suspects *s);
+
+/* What a fault of the cluster domain tells of its node.  opening: the domain is not open
+ * yet, so the node was never heard.  Sets *kind, and *heard as suspects_find() takes it,
+ * ns.  False: nothing; one that refuses is there. */
+bool suspects_fault(const struct storm_fault *f, bool opening, uint64_t now,
+		    enum suspects_kind *kind, uint64_t *heard);
 
 /* Something was found of a node.  heard: when it was last heard; 0: never. */
 void suspects_find(struct suspects *s, uint32_t node, enum suspects_kind kind,

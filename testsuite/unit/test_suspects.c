@@ -4,6 +4,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <errno.h>
+
+#include "src/storm_common/no_gang.h"
 #include "src/storm_strober/suspects.h"
 #include "unit.h"
 
@@ -298,6 +301,43 @@ START_TEST(test_never)
 }
 END_TEST
 
+/* A node that is dead at a new strober's opening is in its first word, whichever way it was
+ * missed.  One that is lost later was heard, and has its 20 ms. */
+START_TEST(test_opening)
+{
+	static const struct {
+		struct storm_fault f;
+		bool opening, found, heard, at_once;
+	} row[] = {
+		{ { 0, STORM_ELOST, ETIMEDOUT }, true, true, false, true },
+		{ { 0, STORM_ELOST, 0 }, true, true, false, true },
+		{ { 0, STORM_ETIME, 0 }, true, true, false, true },
+		{ { 0, STORM_ENOAGENT, 0 }, true, true, false, true },
+		{ { 0, STORM_ENOAGENT, 0 }, false, true, false, true },
+		{ { 0, STORM_ELOST, ETIMEDOUT }, false, true, true, false },
+		/* these live, and nobody waits to say so */
+		{ { 0, STORM_ELOST, ENOLINK }, true, true, true, true },
+		{ { 0, STORM_EBUSY, NO_GANG_SLURMD }, true, true, true, true },
+		{ { 0, STORM_EBUSY, 0 }, true, false, true, false },
+		{ { 0, STORM_EVERSION, 7 }, true, false, true, false },
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		enum suspects_kind kind;
+		uint64_t heard;
+
+		suspects_begin(&s, NODES);
+		must(suspects_fault(&row[i].f, row[i].opening, now, &kind,
+				    &heard) == row[i].found);
+		if (row[i].found) {
+			must(heard == (row[i].heard ? now : 0));
+			suspects_find(&s, 0, kind, heard, now);
+		}
+		must(suspects_get(&s, list) == row[i].at_once);
+	}
+}
+END_TEST
+
 /* The one that has waited longest is asked first, and each is asked once. */
 START_TEST(test_order)
 {
@@ -331,6 +371,7 @@ int main(void)
 	tcase_add_test(t, test_hung_then_dead);
 	tcase_add_test(t, test_agent_then_host);
 	tcase_add_test(t, test_never);
+	tcase_add_test(t, test_opening);
 	tcase_add_test(t, test_order);
 	suite_add_tcase(suite, t);
 	return unit_main(suite);

@@ -45,6 +45,7 @@ struct storm_domain {
 	uint32_t terminated; /* the last announced generation */
 	bool lost;	     /* a node was lost */
 	struct domain_note *notes, **notes_tail;
+	bool telling; /* notes that were taken from there are delivered */
 	/* The thread of signs of life, and the notes that it delivers itself.
 	 * NULL: the runner does that. */
 	struct storm_pulse_thread *pulse;
@@ -261,9 +262,13 @@ static void domain_notify(void *arg)
 
 	d->notes = NULL;
 	d->notes_tail = &d->notes;
+	d->telling = notes;
 	pthread_mutex_unlock(&d->sh->lock);
 	domain_call_notes(d, notes);
 	pthread_mutex_lock(&d->sh->lock);
+	d->telling = false;
+	if (notes)
+		pthread_cond_broadcast(&d->sh->cond);
 }
 
 static const struct storm_runner_ops domain_runner_ops = {
@@ -472,6 +477,14 @@ int storm_domain_wait_open(storm_domain_t *d, struct storm_outcome *out)
 	storm_outcome_copy(out, &d->opened);
 	pthread_mutex_unlock(&d->sh->lock);
 	return err;
+}
+
+void domain_told(storm_domain_t *d)
+{
+	pthread_mutex_lock(&d->sh->lock);
+	while (d->runner.running && (d->notes || d->telling))
+		storm_shared_wait(d->sh, 0);
+	pthread_mutex_unlock(&d->sh->lock);
 }
 
 int storm_domain_confirm(storm_domain_t *d)

@@ -24,6 +24,10 @@ int domain_await_announcement(storm_domain_t *d, uint32_t generation,
 int domain_nodes(storm_domain_t *d, const struct storm_idset *P,
 		 struct storm_idset *out);
 
+/* Wait until all callbacks that are due, of faults for one, were made; or the domain's
+ * thread has ended.  Not from a callback, nor with a lock that one takes. */
+void domain_told(storm_domain_t *d);
+
 /* storm_compare_and_write() of an own variable, without a write.  limit: ns
  * after which it fails at the latest; out then names the nodes that have not
  * answered. */
