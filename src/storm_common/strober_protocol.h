@@ -114,7 +114,7 @@ struct strober_outside {
 	uint32_t lacks;	  /* the errno of what its agent cannot have; or 0 */
 	int64_t since;	  /* seconds of the wall clock */
 	uint32_t deaf;	  /* 1: it is there, and hears no strobe */
-	uint32_t unheard; /* 1: not a member since the domain was opened */
+	uint32_t unheard; /* 1: no member since the strober began */
 };
 
 struct strober_failed {

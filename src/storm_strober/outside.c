@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "outside.h"
@@ -13,7 +14,8 @@
 struct outside_node {
 	bool excluded, overdue, deaf; /* deaf: hears no strobe */
 	bool told;		      /* that it is deaf */
-	bool heard;		      /* it was a member once */
+	bool heard; /* it was a member once, also of an earlier domain */
+	char *name;
 	int lacks;
 	int64_t since;
 };
@@ -25,19 +27,68 @@ static struct {
 	bool changed;
 } outside = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-int outside_begin(uint32_t nodes)
+static void outside_free(struct outside_node *node, uint32_t nodes)
+{
+	for (uint32_t i = 0; node && i < nodes; i++)
+		free(node[i].name);
+	free(node);
+}
+
+static int outside_compare(const void *a, const void *b)
+{
+	const struct outside_node *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+/* Locked.  A node may have another number now. */
+static int outside_carry(struct outside_node *node, uint32_t nodes)
+{
+	struct outside_node **was = calloc(outside.nodes + 1, sizeof(*was));
+	uint32_t n = 0;
+
+	if (!was)
+		return ENOMEM;
+	for (uint32_t i = 0; i < outside.nodes; i++)
+		if (outside.node[i].heard)
+			was[n++] = &outside.node[i];
+	qsort(was, n, sizeof(*was), outside_compare);
+	for (uint32_t i = 0; i < nodes; i++) {
+		const struct outside_node *key = &node[i];
+
+		node[i].heard =
+			bsearch(&key, was, n, sizeof(*was), outside_compare);
+	}
+	free(was);
+	return 0;
+}
+
+int outside_begin(uint32_t nodes, const char *(*name)(uint32_t node))
 {
 	struct outside_node *node = calloc(nodes + 1, sizeof(*node));
+	bool named = node;
+	int err;
 
-	if (!node)
+	for (uint32_t i = 0; named && i < nodes; i++) {
+		node[i].name = strdup(name(i));
+		named = node[i].name;
+	}
+	if (!named) {
+		outside_free(node, nodes);
 		return ENOMEM;
+	}
 	pthread_mutex_lock(&outside.lock);
-	free(outside.node);
-	outside.node = node;
-	outside.nodes = nodes;
-	outside.changed = true;
+	err = outside_carry(node, nodes);
+	if (!err) {
+		outside_free(outside.node, outside.nodes);
+		outside.node = node;
+		outside.nodes = nodes;
+		outside.changed = true;
+	}
 	pthread_mutex_unlock(&outside.lock);
-	return 0;
+	if (err)
+		outside_free(node, nodes);
+	return err;
 }
 
 static bool outside_is(const struct outside_node *n)

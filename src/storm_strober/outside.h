@@ -16,9 +16,10 @@
 #include "src/libstorm/storm.h"
 #include "src/storm_common/strober_protocol.h"
 
-/* Begin with a domain of so many nodes, all of which take part.  Returns 0 or
- * an errno. */
-int outside_begin(uint32_t nodes);
+/* Begin with a domain of so many nodes, all of which take part.  Those that were members of
+ * an earlier one, by their names, have been heard.  name() gives a node's name, which is
+ * copied.  Returns 0 or an errno. */
+int outside_begin(uint32_t nodes, const char *(*name)(uint32_t node));
 
 /* The domain is open: all nodes that were not excluded by now have been heard. */
 void outside_opened(void);

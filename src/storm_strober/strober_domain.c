@@ -288,6 +288,11 @@ static int strober_domain_load(struct storm_idset *excluded)
 	return rc;
 }
 
+static const char *strober_domain_name(uint32_t node)
+{
+	return node_table_get(node)->name;
+}
+
 static storm_domain_t *strober_domain_create(const struct storm_node *nodes,
 					     const struct storm_idset *excluded)
 {
@@ -309,7 +314,7 @@ static storm_domain_t *strober_domain_create(const struct storm_node *nodes,
 	storm_domain_t *d;
 	int err;
 
-	if (outside_begin(node_table_count())) {
+	if (outside_begin(node_table_count(), strober_domain_name)) {
 		strober_domain_complain(storm_strerror(STORM_ENOMEM));
 		return NULL;
 	}

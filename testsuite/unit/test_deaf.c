@@ -353,6 +353,20 @@ static bool shown(uint32_t node)
 	return n == 1 && out[0].node == node && out[0].deaf;
 }
 
+static const char *name(uint32_t node)
+{
+	static const char *const names[] = { "a", "b", "c" };
+
+	return node < 3 ? names[node] : "other";
+}
+
+static const char *other_name(uint32_t node)
+{
+	static const char *const names[] = { "c", "d", "a" };
+
+	return names[node];
+}
+
 /* It was silent meanwhile, or has another agent, and hears strobes or does not: what
  * is shown is so. */
 START_TEST(test_deaf_and_away)
@@ -361,7 +375,7 @@ START_TEST(test_deaf_and_away)
 	bool joins = _i & 1, heals = _i & 2;
 
 	begin();
-	must(!outside_begin(NODES));
+	must(!outside_begin(NODES, name));
 	blocked[6] = true;
 	for (int i = 0; i < 4; i++)
 		look_and_tell(i == 2);
@@ -389,7 +403,7 @@ START_TEST(test_outside)
 	struct strober_outside out[3];
 	struct storm_idset others = { 0 };
 
-	must(!outside_begin(3) && outside_changed() && !outside_get(out));
+	must(!outside_begin(3, name) && outside_changed() && !outside_get(out));
 	must(outside_deaf(1, true, false) && outside_changed());
 	must(outside_get(out) == 1 && out[0].node == 1 && out[0].deaf);
 	must(out[0].since && !outside_deaf(1, true, false));
@@ -425,7 +439,7 @@ START_TEST(test_not_heard_yet)
 {
 	struct strober_outside out[3];
 
-	must(!outside_begin(3) && outside_excluded(1, 0, false) &&
+	must(!outside_begin(3, name) && outside_excluded(1, 0, false) &&
 	     outside_excluded(2, 0, false));
 	outside_opened();
 	must(outside_get(out) == 2 && out[0].unheard && out[1].unheard);
@@ -433,9 +447,16 @@ START_TEST(test_not_heard_yet)
 	must(outside_excluded(0, 0, false) && outside_excluded(2, 0, false));
 	must(outside_get(out) == 3);
 	must(!out[0].unheard && out[1].unheard && !out[2].unheard);
-	/* another domain */
-	must(!outside_begin(3) && outside_excluded(0, 0, false));
+	/* another domain, also one that was not opened, and other numbers: b, which was
+	 * never heard, has gone, a and c were heard, and d is new */
+	for (int i = 0; i < 2; i++)
+		must(!outside_begin(3, other_name));
+	for (uint32_t i = 0; i < 3; i++)
+		outside_excluded(i, 0, false);
 	outside_opened();
+	must(outside_get(out) == 3);
+	must(!out[0].unheard && out[1].unheard && !out[2].unheard);
+	must(!outside_begin(3, name) && outside_excluded(1, 0, false));
 	must(outside_get(out) == 1 && out[0].unheard);
 }
 END_TEST
