@@ -68,16 +68,31 @@ def test_all_is_well(lab):
     assert (now["code"], now["silent"], now["health"]) == (0, {}, {"well": "n[1-4]"})
 
 
+def shared(lab):
+    return json.loads(lab.run(["storm", "jobs", "--json"], cwd="/", user="user").stdout)
+
+
 def test_turns(lab):
-    """The quantum, where jobs take turns."""
+    """The quantum, where jobs take turns; and storm jobs has both, each with the other."""
     assert "quantum" not in asked(lab)
+    done = lab.run(["storm", "jobs"], cwd="/", user="user")
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout
+    jobs = []
     for _ in range(2):
         done = lab.run(["sbatch", "-pshared", "-N4", "-n16", "--mem=10", "-o/dev/null",
                         "--wrap", "srun sleep 300"], cwd="/tmp", user="user")
         assert done.returncode == 0, done.stderr
+        jobs.append(done.stdout.split()[-1])
     try:
         until(lambda: asked(lab).get("quantum") == {"50 ms": "n[1-4]"},
               lambda: f"all to take turns: {asked(lab)}")
+        until(lambda: all("got" in j for j in shared(lab)), "a share of each")
+        one, two = shared(lab)
+        assert [one["job"], two["job"]] == jobs
+        assert (one["with"], two["with"]) == ([jobs[1]], [jobs[0]])
+        assert (one["turns"], one["of"], one["quantum"]) == (1, 2, 0.05)
+        done = lab.run(["storm", "jobs", jobs[0]], cwd="/", user="user")
+        assert done.returncode == 0 and len(done.stdout.splitlines()) == 2, done.stdout
     finally:
         lab.run(["scancel", "-u", "user"], cwd="/", user="user")
     lab.wait_idle()

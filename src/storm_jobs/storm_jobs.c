@@ -1,0 +1,105 @@
+/*
+ * storm_jobs.c - storm jobs: who shares cores with whom, by which turns, and what each
+ * has had of its share.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "slurm/slurm.h"
+
+#include "jobs_load.h"
+#include "jobs_show.h"
+#include "src/storm_common/slurm_build.h"
+#include "storm_config.h"
+
+enum { FINE = 0, WRONG = 1, USAGE = 2 };
+
+static const char usage[] =
+	"Usage: storm jobs [OPTIONS] [JOB...]\n"
+	"Show the jobs that share cores, with whom, their turns, and what they had of them.\n"
+	"\n"
+	"  -a, --all      all running jobs\n"
+	"      --json     print JSON\n"
+	"  -V, --version  print the version\n"
+	"  -h, --help     print this summary\n"
+	"\n"
+	"Exit status: 0 all is well, 1 something is wrong, 2 usage.\n";
+
+static int jobs_run(const struct jobs_wish *w, bool json)
+{
+	struct jobs jobs;
+	uint32_t shown;
+	bool wrong;
+
+	if (slurm_build_refusal()) {
+		fprintf(stderr, "storm: %s\n", slurm_build_refusal());
+		return WRONG;
+	}
+	slurm_init(NULL);
+	if (!jobs_load(&jobs)) {
+		jobs_clear(&jobs);
+		return WRONG;
+	}
+	wrong = json ? jobs_show_json(stdout, &jobs, w, &shown) :
+		       jobs_show_text(stdout, &jobs, w, &shown);
+	jobs_clear(&jobs);
+	if (!shown && w->nids) {
+		fprintf(stderr,
+			"storm: no such job of yours runs; see squeue, or storm jobs --all\n");
+		return WRONG;
+	}
+	if (!shown && !json)
+		fprintf(stderr, "storm: no jobs share cores%s\n",
+			w->all ? ", and none runs" : "");
+	return wrong ? WRONG : FINE;
+}
+
+int main(int argc, char **argv)
+{
+	enum { OPTION_JSON = 256 };
+	static const struct option options[] = {
+		{ "all", no_argument, NULL, 'a' },
+		{ "json", no_argument, NULL, OPTION_JSON },
+		{ "version", no_argument, NULL, 'V' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct jobs_wish w = { 0 };
+	bool json = false;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "aVh", options, NULL)) >= 0) {
+		switch (c) {
+		case 'a':
+			w.all = true;
+			break;
+		case OPTION_JSON:
+			json = true;
+			break;
+		case 'V':
+			printf("storm " STORM_VERSION ", %s\n",
+			       slurm_build_describe());
+			return FINE;
+		case 'h':
+			fputs(usage, stdout);
+			return FINE;
+		default:
+			return USAGE;
+		}
+	}
+	w.ids = argv + optind;
+	w.nids = (unsigned int) (argc - optind);
+	for (unsigned int i = 0; i < w.nids; i++)
+		if (!*w.ids[i] || w.ids[i][strspn(w.ids[i], "0123456789_+")]) {
+			fprintf(stderr,
+				"storm: %s is no job; see storm jobs --help\n",
+				w.ids[i]);
+			return USAGE;
+		}
+	return jobs_run(&w, json);
+}
