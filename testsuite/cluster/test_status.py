@@ -108,6 +108,7 @@ def test_some_do_not_answer(lab):
     try:
         now = asked(lab)
         text = status(lab).stdout
+        drawn = lab.run(["storm", "map"], cwd="/", user="user")
         until(lambda: all(int(e) > int(before) for e in asked(lab, "-w", "n1,n4")["epoch"]),
               "another epoch")
     finally:
@@ -117,6 +118,7 @@ def test_some_do_not_answer(lab):
     assert "nothing answers on TCP port" in now["silent"]["n2"], now
     assert "is stopped, or hangs" in now["silent"]["n3"], now
     assert list(now["health"].values()) == ["n[1,4]"], now
+    assert drawn.returncode == 1 and "n1              .xx.\n" in drawn.stdout, drawn.stdout
     assert text.startswith("2 of 4 agents answer\nno answer  n2: nothing answers"), text
     until(lambda: asked(lab)["gang"] == {"member": "n[1-4]"}, "all to be members again")
 

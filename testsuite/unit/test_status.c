@@ -7,6 +7,7 @@
 #include <json-c/json.h>
 
 #include "src/storm_common/state_keys.h"
+#include "src/storm_status/map_show.h"
 #include "src/storm_status/status_show.h"
 #include "unit.h"
 
@@ -134,6 +135,96 @@ START_TEST(test_silent)
 }
 END_TEST
 
+/* ------------------------------------------------------------------ the map --- */
+
+static char *mapped(const struct map *m, unsigned int columns, bool json,
+		    bool *wrong)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	*wrong = json ? map_show_json(f, m) :
+			map_show_text(f, m, columns, false);
+	fclose(f);
+	return text;
+}
+
+/* Of several that hold for a node the worst is shown. */
+START_TEST(test_map)
+{
+	struct storm_gather_entry e[] = {
+		entry_value(STATE_BUILD, "1", &both),
+		entry_value(STATE_HEALTH, STATE_WELL, &both),
+		entry_value(STATE_QUANTUM, "50 ms", &both),
+		entry_value(STATE_BUILD, "2", &last),
+		entry_value(STATE_HEALTH, "space", &last),
+	};
+	struct status_answer a = answer_of(e, 3);
+	enum map_slurm slurm[3] = { MAP_SLURM_BUSY, MAP_SLURM_DRAIN,
+				    MAP_SLURM_IDLE };
+	struct map m = { &nodes, &a, NULL };
+	bool wrong;
+	char *text = mapped(&m, 80, false, &wrong);
+
+	must(!wrong);
+	must(!strcmp(text, "n1              %%.\n% 2 takes turns\n. 1 idle\n"));
+	free(text);
+	m.slurm = slurm;
+	text = mapped(&m, 80, false, &wrong);
+	must(wrong && strstr(text, " %d.\n"));
+	free(text);
+	a.table.count = 5;
+	text = mapped(&m, 80, false, &wrong);
+	must(wrong && strstr(text, " %dv\n"));
+	free(text);
+	e[3] = entry_value(STATE_EPOCH, "7", &last);
+	text = mapped(&m, 80, false, &wrong);
+	must(strstr(text, " %d!\n"));
+	free(text);
+	e[4] = entry_value(STATE_GANG, "excluded by the strober", &last);
+	text = mapped(&m, 80, false, &wrong);
+	must(strstr(text, " %de\n"));
+	free(text);
+	node[2].silent = true;
+	text = mapped(&m, 80, true, &wrong);
+	must(wrong && strstr(text, "{\"state\":\"no answer\",\"count\":1,"
+				   "\"nodes\":\"n3\"}"));
+	free(text);
+	node[2].silent = false;
+}
+END_TEST
+
+/* 4,000 nodes: rows of whole groups, no wider than the screen. */
+START_TEST(test_map_width)
+{
+	static const unsigned int columns[] = { 80, 200, 5 };
+	struct status_node *many = calloc(4000, sizeof(*many));
+	struct status_nodes n = { many, 4000 };
+	struct status_answer a = answer_of(NULL, 0);
+	struct map m = { &n, &a, NULL };
+	bool wrong;
+
+	for (int i = 0; i < 4000; i++)
+		many[i].name = (char *) "a-node-with-a-long-name";
+	a.count = 0;
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
+		char *text = mapped(&m, columns[i], false, &wrong);
+		unsigned int lines = 0;
+
+		for (char *p = text, *end; (end = strchr(p, '\n'));
+		     p = end + 1, lines++)
+			must((unsigned int) (end - p) <= columns[i] ||
+			     columns[i] < 26);
+		must(lines == (columns[i] == 80	 ? 81 :
+			       columns[i] == 200 ? 26 :
+						   401));
+		free(text);
+	}
+	free(many);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("status");
@@ -142,6 +233,8 @@ int main(void)
 	tcase_add_test(t, test_hostile);
 	tcase_add_test(t, test_wrong);
 	tcase_add_test(t, test_silent);
+	tcase_add_test(t, test_map);
+	tcase_add_test(t, test_map_width);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -1,0 +1,172 @@
+/*
+ * storm_map.c - storm map: one character a node.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "slurm/slurm.h"
+#include "slurm/slurm_errno.h"
+#include "src/common/xmalloc.h"
+
+#include "map_show.h"
+#include "src/storm_common/slurm_build.h"
+#include "src/storm_common/state_keys.h"
+#include "status_begin.h"
+#include "storm_config.h"
+
+#define COLUMNS 80 /* where neither a terminal nor COLUMNS says how many */
+
+enum { FINE = 0, WRONG = 1, USAGE = 2 };
+
+static const char usage[] =
+	"Usage: storm map [OPTIONS]\n"
+	"Show each node as one character, and what that means.\n"
+	"\n"
+	"  -w, --nodelist=NODES  these nodes alone\n"
+	"      --json            print JSON\n"
+	"  -V, --version         print the version\n"
+	"  -h, --help            print this summary\n"
+	"\n"
+	"Exit status: 0 all is well, 1 something is wrong, 2 usage.\n";
+
+static unsigned int map_columns(void)
+{
+	const char *env = getenv("COLUMNS");
+	struct winsize size;
+	int n = env ? atoi(env) : 0;
+
+	if (n <= 0 && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+		n = size.ws_col;
+	return n > 0 ? (unsigned int) n : COLUMNS;
+}
+
+static enum map_slurm map_state(uint32_t state)
+{
+	uint32_t base = state & NODE_STATE_BASE;
+
+	if (base == NODE_STATE_DOWN || state & NODE_STATE_NO_RESPOND)
+		return MAP_SLURM_DOWN;
+	if (state & (NODE_STATE_DRAIN | NODE_STATE_FAIL))
+		return MAP_SLURM_DRAIN;
+	return base == NODE_STATE_ALLOCATED || base == NODE_STATE_MIXED ?
+		       MAP_SLURM_BUSY :
+		       MAP_SLURM_IDLE;
+}
+
+static int map_by_name(const void *x, const void *y)
+{
+	const node_info_t *const *a = x, *const *b = y;
+
+	return strcmp((*a)->name ? (*a)->name : "",
+		      (*b)->name ? (*b)->name : "");
+}
+
+/* What slurmctld says of each node (xfree); NULL: it does not answer, which was said. */
+static enum map_slurm *map_ask_slurm(const struct status_nodes *n)
+{
+	node_info_msg_t *msg = NULL;
+	node_info_t key = { 0 };
+	const node_info_t **sorted, **found, *want = &key;
+	enum map_slurm *all;
+
+	if (slurm_load_node(0, &msg, SHOW_ALL)) {
+		fprintf(stderr,
+			"storm: slurmctld does not say which nodes are busy or down: %s\n",
+			slurm_strerror(errno));
+		return NULL;
+	}
+	all = xcalloc(n->count, sizeof(*all));
+	sorted = xcalloc(msg->record_count + 1, sizeof(*sorted));
+	for (uint32_t i = 0; i < msg->record_count; i++)
+		sorted[i] = &msg->node_array[i];
+	qsort(sorted, msg->record_count, sizeof(*sorted), map_by_name);
+	for (uint32_t i = 0; i < n->count; i++) {
+		key.name = n->node[i].name;
+		found = bsearch(&want, sorted, msg->record_count,
+				sizeof(*sorted), map_by_name);
+		if (found)
+			all[i] = map_state((*found)->node_state);
+	}
+	xfree(sorted);
+	slurm_free_node_info_msg(msg);
+	return all;
+}
+
+static int map_run(const char *list, bool json)
+{
+	bool colour = !json && isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+	struct status_nodes nodes;
+	struct status_answer answer;
+	struct storm_conf conf;
+	enum map_slurm *slurm;
+	bool wrong = true;
+	int err;
+
+	if (!status_begin(list, &conf, &nodes))
+		return WRONG;
+	err = status_ask(&nodes, &conf, STATE_QUERY, &answer);
+	slurm = map_ask_slurm(&nodes);
+	if (err) {
+		fprintf(stderr, "storm: no agent can be asked: %s\n",
+			storm_strerror(err));
+	} else {
+		const struct map m = { &nodes, &answer, slurm };
+
+		wrong = json ? map_show_json(stdout, &m) :
+			       map_show_text(stdout, &m, map_columns(), colour);
+	}
+	xfree(slurm);
+	status_answer_clear(&answer);
+	status_nodes_clear(&nodes);
+	return wrong ? WRONG : FINE;
+}
+
+int main(int argc, char **argv)
+{
+	enum { OPTION_JSON = 256 };
+	static const struct option options[] = {
+		{ "nodelist", required_argument, NULL, 'w' },
+		{ "json", no_argument, NULL, OPTION_JSON },
+		{ "version", no_argument, NULL, 'V' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	const char *list = NULL;
+	bool json = false;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "w:Vh", options, NULL)) >= 0) {
+		switch (c) {
+		case 'w':
+			list = optarg;
+			break;
+		case OPTION_JSON:
+			json = true;
+			break;
+		case 'V':
+			printf("storm " STORM_VERSION ", %s\n",
+			       slurm_build_describe());
+			return FINE;
+		case 'h':
+			fputs(usage, stdout);
+			return FINE;
+		default:
+			return USAGE;
+		}
+	}
+	if (optind < argc) {
+		fprintf(stderr,
+			"storm: map takes no %s; see storm map --help\n",
+			argv[optind]);
+		return USAGE;
+	}
+	return map_run(list, json);
+}
