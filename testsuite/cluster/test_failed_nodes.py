@@ -253,6 +253,21 @@ def test_a_node_is_drained_and_resumed(lab):
     assert "n3" not in out and len(out) == 14, step.said()
 
 
+def test_another_slurmctld_ends_what_was_given_up(lab):
+    """It has it from a file of StateSaveLocation, which goes when nothing is left."""
+    step = Step(lab, "--no-kill")
+    port(lab, "n3", "down")
+    step.says("Node failure on n3")
+    lab.restart("ctl", "slurmctld")
+    until(lambda: "failed=" in node(lab), lambda: f"n3 to be found again: {node(lab)}")
+    assert lab.pids("n3", "slurmstepd")
+    port(lab, "n3", "up")
+    good(lab)
+    until(lambda: not lab.pids("n3", "slurmstepd"), "the step there to end")
+    step.goes()
+    step.ends()
+
+
 @pytest.mark.lab_with("FailedNode=drain")
 def test_an_administrators_drain_stays(lab):
     lab.run(["scontrol", "update", "NodeName=n3", "State=DRAIN", "Reason=fan"], cwd="/",

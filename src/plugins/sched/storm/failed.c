@@ -22,6 +22,7 @@
 #include "src/slurmctld/slurmctld.h"
 
 #include "failed.h"
+#include "failed_keep.h"
 #include "src/libstorm/base/clock.h"
 #include "strober_watch.h"
 
@@ -421,6 +422,10 @@ bool failed_look(struct failed *f, const struct snapshot *s,
 
 	if (!failed_is_due(f, s))
 		return false;
+	if (!f->loaded)
+		failed_keep_load(&f->given);
+	f->loaded = true;
+	f->given.changed = false;
 	acts = xcalloc(s->nnodes + 1, sizeof(*acts));
 	lock_slurmctld(locks);
 	if (job_list && failed_fits()) {
@@ -430,6 +435,8 @@ bool failed_look(struct failed *f, const struct snapshot *s,
 	unlock_slurmctld(locks);
 	if (strong)
 		failed_act_all(f, s, acts);
+	if (f->given.changed)
+		failed_keep_save(&f->given);
 	xfree(acts);
 	return changed;
 }

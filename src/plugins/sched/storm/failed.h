@@ -33,6 +33,7 @@ struct failed {
 	struct strober_failed *list; /* the strober's last word */
 	int count;
 	struct failed_given given;
+	bool loaded; /* given has what an earlier slurmctld kept */
 };
 
 void failed_clear(struct failed *f);

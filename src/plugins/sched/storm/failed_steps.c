@@ -34,12 +34,6 @@
 /* More are not remembered: slurmd ends them when it hears of their jobs' ends. */
 #define GIVEN_MAX 65536
 
-struct failed_step {
-	char *node;
-	slurm_step_id_t id;
-	uint32_t run; /* of its job, which has the same number when it is requeued */
-};
-
 /* ------------------------------------------------------------------ whose --- */
 
 static bool failed_steps_is_here(const node_record_t *node,
@@ -150,17 +144,16 @@ static int failed_steps_number(const node_record_t *node,
 	return n;
 }
 
-static void failed_steps_remember(const node_record_t *node,
-				  const step_record_t *step,
-				  struct failed_given *given)
+void failed_given_add(struct failed_given *given, const char *node,
+		      const slurm_step_id_t *id, uint32_t run)
 {
 	if (given->count == GIVEN_MAX)
 		return;
 	xrecalloc(given->step, given->count + 1, sizeof(*given->step));
-	given->step[given->count++] =
-		(struct failed_step) { .node = xstrdup(node->name),
-				       .id = step->step_id,
-				       .run = step->job_ptr->restart_cnt };
+	given->step[given->count++] = (struct failed_step) {
+		.node = xstrdup(node), .id = *id, .run = run
+	};
+	given->changed = true;
 }
 
 /* End the step's tasks on these hosts, which are taken over. */
@@ -225,7 +218,8 @@ static void failed_steps_end_step(const node_record_t *node,
 	info("storm: %ps: node %s has failed: %s", &step->step_id, node->name,
 	     step->flags & SSF_NO_KILL ? "it goes on without (--no-kill)" :
 					 "ending it");
-	failed_steps_remember(node, step, given);
+	failed_given_add(given, node->name, &step->step_id,
+			 step->job_ptr->restart_cnt);
 	if (!(step->flags & SSF_NO_KILL))
 		failed_steps_kill_rest(node, step);
 	failed_steps_complete(node, step);
@@ -292,6 +286,7 @@ void failed_steps_fence(const node_record_t *node, struct failed_given *given)
 					  node->protocol_version);
 		xfree(s->node);
 	}
+	given->changed |= kept < given->count;
 	given->count = kept;
 	if (!kept)
 		xfree(given->step);

@@ -12,11 +12,22 @@
 
 #include "src/slurmctld/slurmctld.h"
 
+struct failed_step {
+	char *node; /* xfree */
+	slurm_step_id_t id;
+	uint32_t run; /* of its job, which has the same number when it is requeued */
+};
+
 /* The steps that were given up on nodes that may come back. */
 struct failed_given {
-	struct failed_step *step;
+	struct failed_step *step; /* count of them (xfree) */
 	uint32_t count;
+	bool changed; /* since the caller cleared it */
 };
+
+/* Add one, if there is room. */
+void failed_given_add(struct failed_given *given, const char *node,
+		      const slurm_step_id_t *id, uint32_t run);
 
 /* Write the text to all that wait for jobs on the node: sruns of its steps; or, for a
  * job without such a step there, its salloc, or the output of its script.  The caller
