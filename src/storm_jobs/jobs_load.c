@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <pwd.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,19 +22,83 @@
 #include "jobs_load.h"
 #include "src/slurm/compat.h"
 
-/* Numbers for the names of nodes. */
-struct jobs_nodes {
-	struct hostlist *names;
+/* Numbers for the names of nodes: a tree of tsearch(). */
+struct jobs_node {
+	char *name; /* free */
+	uint32_t number;
 };
 
-static uint32_t jobs_node(struct jobs_nodes *n, const char *name)
-{
-	int at = hostlist_find(n->names, name);
+/* What is remembered while jobs are loaded. */
+struct jobs_known {
+	void *nodes;
+	uint32_t nnodes;
+	struct jobs_user {
+		uint32_t uid;
+		char *name; /* free */
+	} * user;	    /* nusers of them (free) */
+	uint32_t nusers;
+};
 
-	if (at >= 0)
-		return (uint32_t) at;
-	hostlist_push_host(n->names, name);
-	return (uint32_t) hostlist_count(n->names) - 1;
+static int jobs_compare(const void *x, const void *y)
+{
+	const struct jobs_node *a = x, *b = y;
+
+	return strcmp(a->name, b->name);
+}
+
+static void jobs_free_node(void *x)
+{
+	struct jobs_node *n = x;
+
+	free(n->name);
+	free(n);
+}
+
+/* Takes over name.  NULL: no memory. */
+static const struct jobs_node *jobs_node(struct jobs_known *known, char *name)
+{
+	struct jobs_node *n = malloc(sizeof(*n)), **found;
+
+	if (!n) {
+		free(name);
+		return NULL;
+	}
+	*n = (struct jobs_node) { name, known->nnodes };
+	found = tsearch(n, &known->nodes, jobs_compare);
+	if (!found || *found != n)
+		jobs_free_node(n);
+	else
+		known->nnodes++;
+	return found ? *found : NULL;
+}
+
+/* A user's name, or number.  NULL: no memory. */
+static const char *jobs_user(struct jobs_known *known, uint32_t uid)
+{
+	const struct passwd *pw;
+	struct jobs_user *more;
+	char text[16];
+
+	for (uint32_t i = 0; i < known->nusers; i++)
+		if (known->user[i].uid == uid)
+			return known->user[i].name;
+	more = realloc(known->user, (known->nusers + 1) * sizeof(*more));
+	if (!more)
+		return NULL;
+	known->user = more;
+	pw = getpwuid(uid);
+	snprintf(text, sizeof(text), "%u", uid);
+	more[known->nusers] =
+		(struct jobs_user) { uid, strdup(pw ? pw->pw_name : text) };
+	return more[known->nusers++].name;
+}
+
+static void jobs_forget(struct jobs_known *known)
+{
+	tdestroy(known->nodes, jobs_free_node);
+	for (uint32_t i = 0; i < known->nusers; i++)
+		free(known->user[i].name);
+	free(known->user);
 }
 
 /* The cores of one node begin at this bit. */
@@ -61,10 +126,11 @@ static bool jobs_load_node(struct jobs *out, bitstr_t *cores, uint32_t at,
 
 /* Nodes of equal shape are counted together (sock_core_rep_count). */
 static bool jobs_load_cores(struct jobs *out, const job_resources_t *r,
-			    struct jobs_nodes *nodes)
+			    struct jobs_known *known)
 {
 	struct hostlist *hl = hostlist_create(r->nodes);
 	uint32_t shape = 0, of_shape = 0, at = 0;
+	const struct jobs_node *node;
 	bool fine = true;
 	char *name;
 
@@ -72,9 +138,9 @@ static bool jobs_load_cores(struct jobs *out, const job_resources_t *r,
 		uint32_t count = (uint32_t) r->sockets_per_node[shape] *
 				 r->cores_per_socket[shape];
 
-		fine = jobs_load_node(out, r->core_bitmap, at, count,
-				      jobs_node(nodes, name));
-		free(name);
+		node = jobs_node(known, name);
+		fine = node && jobs_load_node(out, r->core_bitmap, at, count,
+					      node->number);
 		at += count;
 		if (++of_shape == r->sock_core_rep_count[shape]) {
 			shape++;
@@ -101,27 +167,18 @@ static char *jobs_load_id(const slurm_job_info_t *j)
 	return strdup(text);
 }
 
-static char *jobs_load_user(uint32_t uid)
-{
-	const struct passwd *pw = getpwuid(uid);
-	char text[16];
-
-	if (pw)
-		return strdup(pw->pw_name);
-	snprintf(text, sizeof(text), "%u", uid);
-	return strdup(text);
-}
-
 static bool jobs_load_one(struct jobs *out, const slurm_job_info_t *j,
-			  struct jobs_nodes *nodes)
+			  struct jobs_known *known)
 {
 	struct jobs_job *job = jobs_add(out);
 	const job_resources_t *r = j->job_resrcs;
+	const char *user = jobs_user(known, j->user_id);
 
-	if (!job)
+	if (!job || !user)
 		return false;
+	job->number = j->job_id;
 	job->id = jobs_load_id(j);
-	job->user = jobs_load_user(j->user_id);
+	job->user = strdup(user);
 	job->partition = strdup(j->partition ? j->partition : "");
 	job->nodes = strdup(j->nodes ? j->nodes : "");
 	job->suspended = (j->job_state & JOB_STATE_BASE) == JOB_SUSPENDED;
@@ -131,12 +188,12 @@ static bool jobs_load_one(struct jobs *out, const slurm_job_info_t *j,
 		return false;
 	return !r || !r->core_bitmap || !r->nodes || !r->sockets_per_node ||
 	       !r->cores_per_socket || !r->sock_core_rep_count ||
-	       jobs_load_cores(out, r, nodes);
+	       jobs_load_cores(out, r, known);
 }
 
 bool jobs_load(struct jobs *out)
 {
-	struct jobs_nodes nodes = { hostlist_create(NULL) };
+	struct jobs_known known = { 0 };
 	job_info_msg_t *msg = NULL;
 	bool fine = true;
 
@@ -144,7 +201,6 @@ bool jobs_load(struct jobs *out)
 	if (slurm_load_jobs(0, &msg, SHOW_ALL | SHOW_DETAIL)) {
 		fprintf(stderr, "storm: slurmctld does not say its jobs: %s\n",
 			slurm_strerror(errno));
-		hostlist_destroy(nodes.names);
 		return false;
 	}
 	for (uint32_t i = 0; fine && i < msg->record_count; i++) {
@@ -152,12 +208,12 @@ bool jobs_load(struct jobs *out)
 		uint32_t state = j->job_state & JOB_STATE_BASE;
 
 		if (state == JOB_RUNNING || state == JOB_SUSPENDED)
-			fine = jobs_load_one(out, j, &nodes);
+			fine = jobs_load_one(out, j, &known);
 	}
 	fine = fine && jobs_share(out);
 	if (!fine)
 		fprintf(stderr, "storm: out of memory\n");
 	slurm_free_job_info_msg(msg);
-	hostlist_destroy(nodes.names);
+	jobs_forget(&known);
 	return fine;
 }

@@ -108,3 +108,14 @@ bool jobs_has_part(const struct jobs_job *job)
 {
 	return job->with.count || job->takes_turns || job->held;
 }
+
+bool jobs_is_named(const struct jobs_job *job, const char *name)
+{
+	size_t len = strlen(name);
+	char *end;
+
+	if (strtoul(name, &end, 10) == job->number && !*end)
+		return true;
+	return !strncmp(job->id, name, len) &&
+	       (!job->id[len] || job->id[len] == '_' || job->id[len] == '+');
+}

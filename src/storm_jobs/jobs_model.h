@@ -21,6 +21,7 @@ struct jobs_cores {
 };
 
 struct jobs_job {
+	uint32_t number; /* also of an array's task, or of a component */
 	/* Slurm's words, users' in part (free). */
 	char *id, *user, *partition, *nodes;
 	bool suspended;
@@ -51,6 +52,9 @@ void jobs_clear(struct jobs *j);
 bool jobs_got(const struct jobs_job *job, double *got, double *due);
 /* Is it one to be looked at: out on some nodes, or held and not proven to stand? */
 bool jobs_is_wrong(const struct jobs_job *job);
+/* Is it the job that a user names so: by its number, or by its id or the first part of
+ * that, as "80" names the task 80_3? */
+bool jobs_is_named(const struct jobs_job *job, const char *name);
 /* Has it part in time sharing: is there another one on its cores, or is it held? */
 bool jobs_has_part(const struct jobs_job *job);
 

@@ -1,7 +1,8 @@
 /*
  * jobs_show.c - see jobs_show.h.
  *
- * Names of users, partitions and nodes are printed as storm_shown() has them.
+ * Names of users, partitions and nodes are others' words: the table has them as
+ * storm_shown() does, and JSON whole, in printable ASCII.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -47,15 +48,9 @@ struct jobs_row {
 static bool jobs_is_wished(const struct jobs_job *job,
 			   const struct jobs_wish *w)
 {
-	for (unsigned int i = 0; i < w->nids; i++) {
-		size_t len = strlen(w->ids[i]);
-
-		/* an array or a heterogeneous job by its first number, too */
-		if (!strncmp(job->id, w->ids[i], len) &&
-		    (!job->id[len] || job->id[len] == '_' ||
-		     job->id[len] == '+'))
+	for (unsigned int i = 0; i < w->nids; i++)
+		if (jobs_is_named(job, w->ids[i]))
 			return true;
-	}
 	return !w->nids && (w->all || jobs_has_part(job));
 }
 
@@ -141,8 +136,7 @@ static void jobs_print_row(FILE *f, const struct jobs_row *row,
 static void jobs_print_notes(FILE *f, const struct jobs_job *job)
 {
 	if (job->suspended)
-		fprintf(f, "    suspended: scontrol resume %s\n",
-			STORM_SHOWN(job->id));
+		fputs("    suspended\n", f);
 	if (job->held)
 		fprintf(f, "    held: stands on %u of %u nodes%s%s\n",
 			job->hold.stands, job->hold.nodes,
@@ -190,10 +184,17 @@ bool jobs_show_text(FILE *f, const struct jobs *j, const struct jobs_wish *w,
 
 /* ------------------------------------------------------------------ JSON --- */
 
+/* The whole text; what is not printable ASCII becomes '?'. */
 static void jobs_json_text(json_object *o, const char *key, const char *text)
 {
+	char *copy = strdup(text);
+
+	for (char *c = copy; c && *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
 	json_object_object_add(o, key,
-			       json_object_new_string(STORM_SHOWN(text)));
+			       json_object_new_string(copy ? copy : ""));
+	free(copy);
 }
 
 static void jobs_json_turns(json_object *o, const struct jobs_job *job)

@@ -30,6 +30,26 @@ static const char usage[] =
 	"\n"
 	"Exit status: 0 all is well, 1 something is wrong, 2 usage.\n";
 
+/* Name each that was asked for and does not run. */
+static bool jobs_tell_missing(const struct jobs *j, const struct jobs_wish *w)
+{
+	bool missing = false;
+
+	for (unsigned int i = 0; i < w->nids; i++) {
+		uint32_t k = 0;
+
+		while (k < j->count && !jobs_is_named(&j->job[k], w->ids[i]))
+			k++;
+		if (k < j->count)
+			continue;
+		fprintf(stderr,
+			"storm: no job %s runs that you may see; see squeue, or storm jobs --all\n",
+			w->ids[i]);
+		missing = true;
+	}
+	return missing;
+}
+
 static int jobs_run(const struct jobs_wish *w, bool json)
 {
 	struct jobs jobs;
@@ -47,13 +67,9 @@ static int jobs_run(const struct jobs_wish *w, bool json)
 	}
 	wrong = json ? jobs_show_json(stdout, &jobs, w, &shown) :
 		       jobs_show_text(stdout, &jobs, w, &shown);
+	wrong = jobs_tell_missing(&jobs, w) || wrong;
 	jobs_clear(&jobs);
-	if (!shown && w->nids) {
-		fprintf(stderr,
-			"storm: no such job of yours runs; see squeue, or storm jobs --all\n");
-		return WRONG;
-	}
-	if (!shown && !json)
+	if (!shown && !w->nids && !json)
 		fprintf(stderr, "storm: no jobs share cores%s\n",
 			w->all ? ", and none runs" : "");
 	return wrong ? WRONG : FINE;

@@ -17,9 +17,9 @@
 #include "src/storm_common/state_keys.h"
 #include "status_show.h"
 
-#define NAME_COLUMNS 16
-#define LEAST 10 /* nodes in a row, however few the columns are */
-#define GROUP 10 /* nodes before a blank */
+#define NAME_MOST 40 /* characters of a row's name */
+#define LEAST 10     /* nodes in a row, however few the columns are */
+#define GROUP 10     /* nodes before a blank */
 
 enum { RED = 31, YELLOW = 33 };
 
@@ -38,6 +38,7 @@ static const struct {
 	[MAP_TURNS] = { '%', 0, "takes turns" },
 	[MAP_BUSY] = { '#', 0, "busy" },
 	[MAP_IDLE] = { '.', 0, "idle" },
+	[MAP_ANSWERS] = { '-', 0, "answers" },
 };
 
 /* The entry with this key that has the node; NULL: none. */
@@ -88,7 +89,7 @@ static enum map_mark map_agent(const struct status_answer *a, uint32_t asked)
 		    strcmp(w.text, STATE_GANG_OUT))
 			return MAP_NO_GANG;
 	}
-	return map_entry(a, STATE_QUANTUM, asked) ? MAP_TURNS : MAP_IDLE;
+	return map_entry(a, STATE_QUANTUM, asked) ? MAP_TURNS : MAP_ANSWERS;
 }
 
 static enum map_mark map_slurm_mark(enum map_slurm s)
@@ -96,7 +97,8 @@ static enum map_mark map_slurm_mark(enum map_slurm s)
 	return s == MAP_SLURM_DOWN  ? MAP_DOWN :
 	       s == MAP_SLURM_DRAIN ? MAP_DRAIN :
 	       s == MAP_SLURM_BUSY  ? MAP_BUSY :
-				      MAP_IDLE;
+	       s == MAP_SLURM_IDLE  ? MAP_IDLE :
+				      MAP_ANSWERS;
 }
 
 /* All marks (free); NULL: no memory.  *count: how many nodes have each. */
@@ -109,7 +111,7 @@ static enum map_mark *map_marks(const struct map *m,
 	if (!all)
 		return NULL;
 	for (uint32_t i = 0; i < m->nodes->count; i++)
-		all[i] = m->slurm ? map_slurm_mark(m->slurm[i]) : MAP_IDLE;
+		all[i] = m->slurm ? map_slurm_mark(m->slurm[i]) : MAP_ANSWERS;
 	for (uint32_t i = 0; i < m->answer->count; i++) {
 		enum map_mark mark = map_agent(m->answer, i);
 
@@ -141,12 +143,26 @@ static void map_put(FILE *f, enum map_mark mark, bool colour)
 		fputc(marks[mark].mark, f);
 }
 
-/* How many nodes a row has: whole groups, each with a blank before it. */
-static uint32_t map_per_row(unsigned int columns)
+/* The room for a row's name. */
+static int map_name_width(const struct status_nodes *n)
 {
-	unsigned int groups = columns > NAME_COLUMNS ?
-				      (columns - NAME_COLUMNS) / (GROUP + 1) :
-				      0;
+	size_t most = 0;
+
+	for (uint32_t i = 0; i < n->count; i++) {
+		size_t len = strlen(STORM_SHOWN(n->node[i].name));
+
+		most = len > most ? len : most;
+	}
+	return most < NAME_MOST ? (int) most : NAME_MOST;
+}
+
+/* How many nodes a row has: whole groups, each with a blank before it. */
+static uint32_t map_per_row(unsigned int columns, int name)
+{
+	unsigned int groups =
+		columns > (unsigned int) name ?
+			(columns - (unsigned int) name) / (GROUP + 1) :
+			0;
 
 	return groups ? groups * GROUP : LEAST;
 }
@@ -164,12 +180,13 @@ static void map_legend(FILE *f, const uint32_t (*count)[MAP_MARKS], bool colour)
 bool map_show_text(FILE *f, const struct map *m, unsigned int columns,
 		   bool colour)
 {
-	uint32_t count[MAP_MARKS], per_row = map_per_row(columns);
+	int name = map_name_width(m->nodes);
+	uint32_t count[MAP_MARKS], per_row = map_per_row(columns, name);
 	enum map_mark *all = map_marks(m, &count);
 
 	for (uint32_t i = 0; all && i < m->nodes->count; i++) {
 		if (i % per_row == 0)
-			fprintf(f, "%-*.*s", NAME_COLUMNS - 1, NAME_COLUMNS - 1,
+			fprintf(f, "%-*.*s", name, name,
 				STORM_SHOWN(m->nodes->node[i].name));
 		if (i % per_row % GROUP == 0)
 			fputc(' ', f);

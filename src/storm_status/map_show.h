@@ -22,11 +22,13 @@ enum map_mark {
 	MAP_TURNS, /* jobs take turns */
 	MAP_BUSY,  /* it has jobs */
 	MAP_IDLE,
+	MAP_ANSWERS, /* and what slurmctld says of it is not known */
 	MAP_MARKS
 };
 
 /* What slurmctld says of a node. */
 enum map_slurm {
+	MAP_SLURM_UNKNOWN = 0,
 	MAP_SLURM_IDLE,
 	MAP_SLURM_BUSY,
 	MAP_SLURM_DRAIN,

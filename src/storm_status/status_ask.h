@@ -17,8 +17,9 @@ struct status_answer {
 	struct storm_stats stats; /* what it cost the asker */
 };
 
-/* Those that do not answer are marked silent.  STORM_OK, also if nobody answers; or
- * why this host can ask nobody. */
+/* Those that do not answer are marked silent.  STORM_OK, also if nobody is there to ask.
+ * Else nothing was gathered: why this host can ask nobody, or why the last try failed, as
+ * so many do not answer that those who would were not found in time. */
 int status_ask(struct status_nodes *n, const struct storm_conf *c,
 	       const char *query, struct status_answer *out);
 void status_answer_clear(struct status_answer *a);

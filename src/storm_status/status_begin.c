@@ -35,3 +35,10 @@ bool status_begin(const char *list, struct storm_conf *conf,
 	}
 	return status_nodes_find(list, conf->set.port, nodes);
 }
+
+void status_say(int err)
+{
+	fprintf(stderr,
+		"storm: the agents cannot be asked: %s; storm check looks at this host, and -w asks fewer nodes\n",
+		storm_strerror(err));
+}

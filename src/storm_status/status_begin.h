@@ -13,4 +13,7 @@
 bool status_begin(const char *list, struct storm_conf *conf,
 		  struct status_nodes *nodes);
 
+/* Say why status_ask() has failed. */
+void status_say(int err);
+
 #endif

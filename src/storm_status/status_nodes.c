@@ -18,10 +18,12 @@
 #include "src/storm_common/node_addr.h"
 #include "status_nodes.h"
 
-/* Only slurmctld knows where such a node is, and whether it is there. */
+/* Only slurmctld knows where such a node is, and whether it is there; or it has no
+ * slurmd. */
 static bool status_is_elsewhere(const slurm_conf_node_t *line)
 {
 	return xstrcasestr(line->state, "CLOUD") ||
+	       xstrcasestr(line->state, "EXTERNAL") ||
 	       xstrcasestr(line->state, "FUTURE");
 }
 

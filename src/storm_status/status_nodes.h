@@ -24,7 +24,8 @@ struct status_nodes {
 };
 
 /* The nodes of this list; NULL: all that slurm.conf has, but for those of the cloud
- * and of the future.  False: it has been said on standard error what is wrong. */
+ * and of the future, and external ones.  False: it has been said on standard error what
+ * is wrong. */
 bool status_nodes_find(const char *list, uint16_t port,
 		       struct status_nodes *out);
 void status_nodes_clear(struct status_nodes *n);

@@ -56,25 +56,29 @@ static enum map_slurm map_state(uint32_t state)
 		return MAP_SLURM_DOWN;
 	if (state & (NODE_STATE_DRAIN | NODE_STATE_FAIL))
 		return MAP_SLURM_DRAIN;
-	return base == NODE_STATE_ALLOCATED || base == NODE_STATE_MIXED ?
-		       MAP_SLURM_BUSY :
-		       MAP_SLURM_IDLE;
+	if (base == NODE_STATE_ALLOCATED || base == NODE_STATE_MIXED)
+		return MAP_SLURM_BUSY;
+	return base == NODE_STATE_IDLE ? MAP_SLURM_IDLE : MAP_SLURM_UNKNOWN;
 }
+
+/* By name. */
+struct map_state {
+	const char *name;
+	uint32_t state;
+};
 
 static int map_by_name(const void *x, const void *y)
 {
-	const node_info_t *const *a = x, *const *b = y;
+	const struct map_state *a = x, *b = y;
 
-	return strcmp((*a)->name ? (*a)->name : "",
-		      (*b)->name ? (*b)->name : "");
+	return strcmp(a->name, b->name);
 }
 
 /* What slurmctld says of each node (xfree); NULL: it does not answer, which was said. */
 static enum map_slurm *map_ask_slurm(const struct status_nodes *n)
 {
 	node_info_msg_t *msg = NULL;
-	node_info_t key = { 0 };
-	const node_info_t **sorted, **found, *want = &key;
+	struct map_state *sorted, *found;
 	enum map_slurm *all;
 
 	if (slurm_load_node(0, &msg, SHOW_ALL)) {
@@ -85,15 +89,20 @@ static enum map_slurm *map_ask_slurm(const struct status_nodes *n)
 	}
 	all = xcalloc(n->count, sizeof(*all));
 	sorted = xcalloc(msg->record_count + 1, sizeof(*sorted));
-	for (uint32_t i = 0; i < msg->record_count; i++)
-		sorted[i] = &msg->node_array[i];
+	for (uint32_t i = 0; i < msg->record_count; i++) {
+		const node_info_t *is = &msg->node_array[i];
+
+		sorted[i] = (struct map_state) { is->name ? is->name : "",
+						 is->node_state };
+	}
 	qsort(sorted, msg->record_count, sizeof(*sorted), map_by_name);
 	for (uint32_t i = 0; i < n->count; i++) {
-		key.name = n->node[i].name;
-		found = bsearch(&want, sorted, msg->record_count,
+		const struct map_state key = { n->node[i].name, 0 };
+
+		found = bsearch(&key, sorted, msg->record_count,
 				sizeof(*sorted), map_by_name);
 		if (found)
-			all[i] = map_state((*found)->node_state);
+			all[i] = map_state(found->state);
 	}
 	xfree(sorted);
 	slurm_free_node_info_msg(msg);
@@ -115,8 +124,7 @@ static int map_run(const char *list, bool json)
 	err = status_ask(&nodes, &conf, STATE_QUERY, &answer);
 	slurm = map_ask_slurm(&nodes);
 	if (err) {
-		fprintf(stderr, "storm: no agent can be asked: %s\n",
-			storm_strerror(err));
+		status_say(err);
 	} else {
 		const struct map m = { &nodes, &answer, slurm };
 

@@ -43,8 +43,7 @@ static int status_run(const char *list, bool json)
 		return WRONG;
 	err = status_ask(&nodes, &conf, STATE_QUERY, &answer);
 	if (err) {
-		fprintf(stderr, "storm: no agent can be asked: %s\n",
-			storm_strerror(err));
+		status_say(err);
 		wrong = true;
 	} else {
 		wrong = json ? status_show_json(stdout, &nodes, &answer,

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -81,11 +82,15 @@ static int why_run(const char *step, bool json)
 		 step ? step : "");
 	err = status_ask(&nodes, &conf, query, &answer);
 	if (err)
-		fprintf(stderr, "storm: no agent can be asked: %s\n",
-			storm_strerror(err));
+		status_say(err);
 	else
 		shown = json ? why_show_json(stdout, &nodes, &answer) :
 			       why_show_text(stdout, &nodes, &answer);
+	if (why_more(&answer))
+		fprintf(stderr,
+			"storm: %" PRIu64
+			" more found no room in the answer: ask for one job\n",
+			why_more(&answer));
 	why_tell_silent(&nodes);
 	if (!err && !shown)
 		why_tell_nothing(step);

@@ -81,6 +81,16 @@ static struct why_step *why_steps(const struct status_nodes *n,
 	return all;
 }
 
+uint64_t why_more(const struct status_answer *a)
+{
+	uint64_t more = 0;
+
+	for (uint32_t i = 0; i < a->table.count; i++)
+		if (a->table.entry[i].kind == STORM_GATHER_REST)
+			more += a->table.entry[i].count;
+	return more;
+}
+
 static void why_time(uint64_t at, char (*out)[WHEN])
 {
 	time_t t = (time_t) at;

@@ -11,6 +11,8 @@
 
 #include "status_ask.h"
 
+/* How many steps found no room in the answer. */
+uint64_t why_more(const struct status_answer *a);
 /* Print the steps, the newest first.  Returns how many they are. */
 uint32_t why_show_text(FILE *f, const struct status_nodes *n,
 		       const struct status_answer *a);

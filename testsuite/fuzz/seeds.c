@@ -1272,6 +1272,15 @@ static void locals(void)
 	storm_put(&o, f.buf, f.len);
 	length_is(l);
 	end("local", "hello");
+	begin();
+	l = local(0, LOCAL_FALLBACK);
+	for (int i = 0; i < 4; i++)
+		local_u32(4);
+	local_u32(2); /* the cause */
+	local_u32(5);
+	storm_put(&o, "n3: x", 5);
+	length_is(l);
+	end("local", "fallback");
 }
 
 static void launch_signal(const char *name, int more, uint32_t job,

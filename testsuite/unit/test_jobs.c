@@ -18,6 +18,7 @@ static uint32_t job(struct jobs *j, const char *id, const char *comment)
 
 	must(one);
 	one->id = strdup(id);
+	one->number = 7000 + j->count;
 	one->user = strdup("mary\033[31m</script>\"\n");
 	one->partition = strdup("gang");
 	one->nodes = strdup("n[1-2]");
@@ -147,6 +148,9 @@ START_TEST(test_table)
 	w.nids = 1;
 	free(printed(&j, &w, true, &shown, &wrong));
 	must(shown == 1); /* of an array by its job's number */
+	which[0] = (char *) "7002";
+	free(printed(&j, &w, true, &shown, &wrong));
+	must(shown == 1); /* by the task's own */
 	which[0] = (char *) "8";
 	free(printed(&j, &w, true, &shown, &wrong));
 	must(!shown);

@@ -168,7 +168,7 @@ START_TEST(test_map)
 	char *text = mapped(&m, 80, false, &wrong);
 
 	must(!wrong);
-	must(!strcmp(text, "n1              %%.\n% 2 takes turns\n. 1 idle\n"));
+	must(!strcmp(text, "n1 %%-\n% 2 takes turns\n- 1 answers\n"));
 	free(text);
 	m.slurm = slurm;
 	text = mapped(&m, 80, false, &wrong);

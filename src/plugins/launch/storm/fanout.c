@@ -425,12 +425,6 @@ static list_t *fanout_by_storm(struct storm_session *s, const char *nodelist,
 	list_t *list;
 	char *why;
 
-	if (getenvp(l->req.env, FALLBACK_ENV)) {
-		/* another component's, which Slurm launches */
-		fanout_own_env(l);
-		unsetenvp(l->env, FALLBACK_ENV);
-		fanout_use_env(l);
-	}
 	why = fanout_cast(s, nodelist, l, &unknown, &given_up);
 	if (why && s->odd.stop)
 		fanout_stop(s);

@@ -112,6 +112,19 @@ const struct launch_module *launch_module_used(void)
 	return module.used ? module.loaded : NULL;
 }
 
+/* This process's environment becomes the step's.  The components of a heterogeneous step
+ * share it, so none of them tells. */
+static void launch_module_tell(const srun_job_t *job,
+			       const struct fallback_told *told)
+{
+	char value[FALLBACK_TEXT + 32];
+
+	if (job->step_ctx->step_req->step_id.step_het_comp != NO_VAL)
+		return;
+	fallback_write(told, value, sizeof(value));
+	setenv(FALLBACK_ENV, value, 1);
+}
+
 struct storm_session *launch_module_begin(const srun_job_t *job,
 					  const slurm_opt_t *opt_local,
 					  uint64_t start,
@@ -121,15 +134,14 @@ struct storm_session *launch_module_begin(const srun_job_t *job,
 		job->step_ctx->step_resp->step_layout;
 	bool few = layout && layout->node_cnt < launch_few_least() &&
 		   !opt_local->srun_opt->bcast_flag;
-	char value[FALLBACK_TEXT + 32], *why;
+	char *why;
 	struct fallback_told told;
 
 	if (few)
 		launch_few_say("", layout->node_cnt);
 	if (!few && layout && !not_served &&
 	    (why = launch_module_spared(layout->node_list, opt_local, &told))) {
-		fallback_write(&told, value, sizeof(value));
-		setenv(FALLBACK_ENV, value, 1);
+		launch_module_tell(job, &told);
 		storm_warn_once(why, LAUNCH_OTHERWISE);
 		xfree(why);
 		return NULL;

@@ -153,7 +153,8 @@ static void step_domain_told(const struct step_domain *sd,
 			     struct fallback_told *told)
 {
 	*told = (struct fallback_told) {
-		.cause = fallback_of(out->faults[0].why),
+		.cause = out->faults_kept ? fallback_of(out->faults[0].why) :
+					    FALLBACK_OTHER,
 	};
 	snprintf(told->text, sizeof(told->text), "%s", why);
 	while (told->keeper + 1 < sd->count &&
