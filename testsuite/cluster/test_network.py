@@ -121,10 +121,21 @@ def syns_lost(lab, node, count):
 
 
 def test_attempts_lost(lab):
-    """So many attempts in vain, and nothing else lost, are a firewall. Where others lose
-    some, too, they are loss."""
-    with syns_lost(lab, "n1", 3), syns_lost(lab, "n2", 7):
-        run = lab.srun(SHORT)
+    """So many attempts in vain are a firewall, also where one other node loses some. Where
+    several do, they are loss."""
+    key(lab, "Radix", "6")      # srun connects to each of them
+    try:
+        with syns_lost(lab, "n1", 3), syns_lost(lab, "n2", 7):
+            alone = lab.srun(SHORT)
+        nothing_known(lab)
+        with contextlib.ExitStack() as stack:
+            for node in ("n1", "n3", "n4"):
+                stack.enter_context(syns_lost(lab, node, 3))
+            stack.enter_context(syns_lost(lab, "n2", 7))
+            run = lab.srun(SHORT)
+    finally:
+        key(lab, "Radix", "2")
+    assert alone.err.startswith("srun: warning: storm: node n2: no connection"), str(alone)
     assert (run.code, run.out, run.err) == (0, "ran\n" * 6, ""), str(run)
     lab.by_storm(run)
 

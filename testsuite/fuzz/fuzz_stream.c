@@ -342,6 +342,7 @@ static int k_settime(int fd, int flags, const struct itimerspec *when,
 }
 
 #include "src/libstorm/transport/udp/udp_alive.c"
+#include "src/libstorm/transport/udp/udp_lost.c"
 #include "src/libstorm/transport/udp/udp_stream.c"
 #include "src/libstorm/transport/udp/udp_stream_out.c"
 

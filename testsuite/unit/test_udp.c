@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/tcp.h>
 #include <poll.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 
 #include "namespace.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
 #include "src/libstorm/transport/udp/udp_port.h"
 #include "src/libstorm/transport/udp/udp_private.h"
 #include "unit.h"
@@ -692,18 +694,24 @@ static int raw_connect(void)
 	return connect_from(1);
 }
 
-static int raw_listen(struct storm_addr *at)
+/* At 127.0.0.HOST. */
+static int listen_at(uint8_t host, struct storm_addr *at)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET };
 	socklen_t len = sizeof(sin);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	sin.sin_addr.s_addr = htonl(0x7f000000 + host);
 	ck_assert_int_eq(bind(fd, (struct sockaddr *) &sin, sizeof(sin)), 0);
 	ck_assert_int_eq(listen(fd, 5), 0);
 	getsockname(fd, (struct sockaddr *) &sin, &len);
 	storm_udp_addr(at, sin.sin_addr, ntohs(sin.sin_port));
 	return fd;
+}
+
+static int raw_listen(struct storm_addr *at)
+{
+	return listen_at(1, at);
 }
 
 START_TEST(test_stream)
@@ -897,24 +905,268 @@ static void takes_one(int fd)
 	ck_assert_int_ge(accept(fd, NULL, NULL), 0); /* open until the end */
 }
 
-/* A connection that comes about only after many tries. */
-static int lossy_listen(struct storm_addr *a)
+/* Do all streams connect, or have connected?  Those that do not have had these tries. */
+static bool all_out(uint32_t tries)
 {
-	int fd = raw_listen(a);
+	const struct udp_stream_out *s;
 
-	ck_assert_int_eq(listen(fd, 0), 0);
-	ck_assert_int_eq(stream_to(a, 1, 1, "fills it", 8), 0);
-	ck_assert(until(TAILQ_FIRST(&owner.u->out)->connected));
-	ck_assert_int_eq(stream_to(a, 1, 2, "second", 6), 0);
-	ck_assert(
-		until(TAILQ_LAST(&owner.u->out, udp_streams_out)->tries == 3));
-	takes_one(fd);
-	ck_assert(until(TAILQ_LAST(&owner.u->out, udp_streams_out)->connected));
+	TAILQ_FOREACH(s, &owner.u->out, link)
+	if (!s->connected && (!tries || s->tries < tries))
+		return false;
+	return true;
+}
+
+#define PEERS UDP_LOST_MANY
+
+/* Connections to these hosts that come about only after many tries.  The queues of the
+ * listening sockets are full then. */
+static void many_tries(const uint8_t *host, int n, int *fd,
+		       struct storm_addr *a)
+{
+	for (int i = 0; i < n; i++) {
+		fd[i] = listen_at(host[i], &a[i]);
+		ck_assert_int_eq(listen(fd[i], 0), 0);
+		ck_assert_int_eq(stream_to(&a[i], 1, 1, "fills it", 8), 0);
+	}
+	ck_assert(until(all_out(0)));
+	for (int i = 0; i < n; i++)
+		ck_assert_int_eq(stream_to(&a[i], 1, 2, "second", 6), 0);
+	ck_assert(until(all_out(3)));
+	for (int i = 0; i < n; i++)
+		takes_one(fd[i]);
+	ck_assert(until(all_out(0)));
 	owner.t->ops->drop_streams(owner.t, 1);
 	ck_assert(until(TAILQ_EMPTY(&owner.u->out)));
 	ck_assert_uint_eq(owner.failures, 0);
-	return fd;
 }
+
+static void many_tries_of(uint8_t one, uint8_t two, uint8_t three)
+{
+	struct storm_addr a[PEERS];
+	int fd[PEERS];
+
+	many_tries((uint8_t[]) { one, two, three }, three ? 3 : 2, fd, a);
+	for (int i = 0; i < (three ? 3 : 2); i++)
+		close(fd[i]);
+}
+
+static bool lossy(void)
+{
+	return storm_udp_is_lossy(&owner.u->out_lost, storm_now());
+}
+
+/* How many connections count as ones that lost packets? */
+static int counted(void)
+{
+	int n = 0;
+
+	for (int i = 0; i < UDP_LOST_MANY; i++)
+		n += owner.u->out_lost.last[i].at != 0;
+	return n;
+}
+
+/* Packets were lost on the way to several peers. */
+static int lossy_listen(struct storm_addr *at)
+{
+	struct storm_addr a[PEERS];
+	int fd[PEERS];
+
+	ck_assert(!lossy());
+	many_tries((uint8_t[]) { 1, 2, 3 }, PEERS, fd, a);
+	ck_assert(lossy());
+	close(fd[1]);
+	close(fd[2]);
+	*at = a[0];
+	return fd[0];
+}
+
+/* However many the lost packets of a connection are, it counts once. */
+START_TEST(test_stream_two_lose)
+{
+	many_tries_of(2, 3, 0);
+	ck_assert_int_eq(counted(), 2);
+	ck_assert(!lossy());
+	many_tries_of(2, 3, 0);
+	ck_assert(lossy());
+}
+END_TEST
+
+/* One peer may have a fault, or be busy; it says nothing of the others. */
+START_TEST(test_stream_one_peer_loses)
+{
+	many_tries_of(2, 2, 2);
+	ck_assert_int_eq(counted(), 3);
+	ck_assert(!lossy());
+	many_tries_of(2, 2, 3);
+	ck_assert(lossy());
+	/* that is over when nothing more is lost */
+	ck_assert(!storm_udp_is_lossy(&owner.u->out_lost,
+				      storm_now() + 11 * STORM_SEC));
+}
+END_TEST
+
+/* From now on nothing comes to the connections from their peers; or it does again. */
+static void deaf(bool on)
+{
+	struct sock_filter none = { .code = BPF_RET | BPF_K, .k = 0 };
+	struct sock_fprog prog = { .len = 1, .filter = &none };
+	const struct udp_stream_out *s;
+
+	TAILQ_FOREACH(s, &owner.u->out, link)
+	ck_assert_int_eq(setsockopt(s->src.fd, SOL_SOCKET,
+				    on ? SO_ATTACH_FILTER : SO_DETACH_FILTER,
+				    &prog, sizeof(prog)),
+			 0);
+}
+
+/* How many packets has each of the connections repeated, at least? */
+static uint32_t repeated(void)
+{
+	const struct udp_stream_out *s;
+	uint32_t least = UINT32_MAX;
+
+	TAILQ_FOREACH(s, &owner.u->out, link)
+	least = storm_min(least, storm_udp_repeated(s->src.fd));
+	return least;
+}
+
+/* OPENs to the agent, by the addresses of several hosts.  Their connections are deaf, and
+ * have repeated this many packets. */
+static void deaf_streams(uint32_t packets)
+{
+	const struct udp_stream_out *s;
+
+	agent.undecided = true;
+	for (uint8_t i = 0; i < PEERS; i++) {
+		struct storm_addr a = agent.self;
+		struct pollfd p = { .events = POLLOUT };
+
+		a.ip[15] = 2 + i;
+		ck_assert_int_eq(stream_to(&a, 1, i, "open", 4), 0);
+		p.fd = TAILQ_LAST(&owner.u->out, udp_streams_out)->src.fd;
+		ck_assert_int_eq(poll(&p, 1, 1000), 1); /* connected */
+	}
+	deaf(true);
+	ck_assert(until(repeated() >= packets));
+	TAILQ_FOREACH(s, &owner.u->out, link)
+	ck_assert(s->connected && s->tries == 1);
+}
+
+/* They end well. */
+static void hear_again(void)
+{
+	ck_assert(until(agent.streams == PEERS));
+	deaf(false);
+	for (uint64_t i = 0; i < PEERS; i++)
+		agent.t->ops->end_stream(agent.t, agent.number - i, STORM_OK);
+	ck_assert(until(TAILQ_EMPTY(&owner.u->out)));
+	ck_assert_uint_eq(owner.failures, 0);
+}
+
+/* The kernel repeats a packet also when the answer is late. */
+START_TEST(test_stream_late_answers)
+{
+	if (!own_namespace)
+		SKIP("needs a network namespace of its own");
+	/* it has time to come before the next one */
+	if (!run("ip route replace local 127.0.0.0/8 dev lo table local "
+		 "rto_min 3s 2>/dev/null"))
+		SKIP("no ip");
+	deaf_streams(1);
+	hear_again();
+	ck_assert_int_eq(counted(), 0);
+	run("ip route replace local 127.0.0.0/8 dev lo table local");
+}
+END_TEST
+
+START_TEST(test_stream_data_lost)
+{
+	deaf_streams(2);
+	ck_assert(!lossy());
+	hear_again();
+	ck_assert_int_eq(counted(), PEERS);
+	ck_assert(lossy());
+}
+END_TEST
+
+/* One that has lost its first SYNs, too, counts once. */
+START_TEST(test_stream_counts_once)
+{
+	struct udp_stream_out *s;
+
+	deaf_streams(2);
+	TAILQ_FOREACH(s, &owner.u->out, link)
+	s->lost = true;
+	hear_again();
+	ck_assert_int_eq(counted(), 0);
+}
+END_TEST
+
+/* Peers that are gone are no loss, though the kernel repeats all that they get. */
+START_TEST(test_stream_peers_are_gone)
+{
+	int err;
+
+	close_end(&owner);
+	set.open_timeout = 900 * STORM_MS;
+	ck_assert_ptr_nonnull(open_end(&owner, STORM_ROLE_OWNER, &err));
+	deaf_streams(2);
+	ck_assert(until(owner.failures == PEERS));
+	ck_assert_int_eq(owner.failed_why, STORM_ETIME);
+	ck_assert_int_eq(counted(), 0);
+}
+END_TEST
+
+/* The owner becomes an agent, with the streams of one. */
+static void owner_is_node(void)
+{
+	int err;
+
+	close_end(&owner);
+	set.port++;
+	ck_assert_ptr_nonnull(open_end(&owner, STORM_ROLE_NODE, &err));
+}
+
+/* An agent tells of its child before an owner that waits 3 s has lost patience. */
+START_TEST(test_stream_node_is_sooner)
+{
+	struct storm_addr a;
+	uint64_t began;
+	int fd;
+
+	owner_is_node();
+	fd = lossy_listen(&a);
+	began = storm_now();
+	ck_assert_int_eq(stream_to(&a, 3, 4, "third", 5), 0);
+	ck_assert(until(owner.failures == 1));
+	ck_assert_int_eq(owner.failed_why, STORM_ELOST);
+	ck_assert_uint_ge(storm_now() - began, 900 * STORM_MS);
+	ck_assert_uint_lt(storm_now() - began, 2 * STORM_SEC);
+	close(fd);
+}
+END_TEST
+
+/* However long it may wait itself; and also of one that is stopped. */
+START_TEST(test_stream_node_is_sooner_of_a_stopped_one)
+{
+	struct storm_addr a;
+	uint64_t began;
+	int fd, live;
+
+	set.open_timeout = 60 * STORM_SEC;
+	owner_is_node();
+	fd = lossy_listen(&a);
+	live = raw_listen(&a);
+	began = storm_now();
+	ck_assert_int_eq(stream_to(&a, 3, 4, "open", 4), 0);
+	ck_assert(until(owner.failures == 1));
+	ck_assert_int_eq(owner.failed_errno, ENODATA);
+	ck_assert_uint_ge(storm_now() - began, 900 * STORM_MS);
+	ck_assert_uint_lt(storm_now() - began, 2 * STORM_SEC);
+	close(live);
+	close(fd);
+}
+END_TEST
 
 /* Where packets were lost before, one that is not answered for long may have lost all
  * of them: it goes on. */
@@ -1786,6 +2038,14 @@ static Suite *udp_suite(void)
 	tcase_add_test(t, test_stream_timeout);
 	tcase_add_test(t, test_stream_no_connection);
 	tcase_add_test(t, test_stream_lost_syn);
+	tcase_add_test(t, test_stream_two_lose);
+	tcase_add_test(t, test_stream_one_peer_loses);
+	tcase_add_test(t, test_stream_late_answers);
+	tcase_add_test(t, test_stream_data_lost);
+	tcase_add_test(t, test_stream_counts_once);
+	tcase_add_test(t, test_stream_peers_are_gone);
+	tcase_add_test(t, test_stream_node_is_sooner);
+	tcase_add_test(t, test_stream_node_is_sooner_of_a_stopped_one);
 	tcase_add_test(t, test_stream_many_lost);
 	tcase_add_test(t, test_stream_all_lost);
 	tcase_add_test(t, test_stream_stopped_where_packets_are_lost);

@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <unistd.h>
 
 #include "udp_private.h"
@@ -22,16 +21,6 @@ int storm_udp_alive_ask(const struct sockaddr_in *to)
 		fd = -1;
 	}
 	return fd;
-}
-
-uint32_t storm_udp_repeated(int fd)
-{
-	struct tcp_info info = { 0 };
-	socklen_t len = sizeof(info);
-
-	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len))
-		return 0;
-	return info.tcpi_total_retrans;
 }
 
 bool storm_udp_alive_answered(int fd, bool *said)

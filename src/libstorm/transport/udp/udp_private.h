@@ -9,6 +9,7 @@
  *   udp_strobe.c    the socket of strobes, and which datagrams come to which
  *   udp_join.c      joining the groups again
  *   udp_alive.c     whether an agent that is silent still runs
+ *   udp_lost.c      whether packets get lost, as TCP shows it
  *   udp_stream_out.c  OPENs over TCP that are sent
  *   udp_stream.c    OPENs over TCP that are received
  *   udp_transport.c the transport as a whole: create, poll, operations, driver
@@ -149,6 +150,7 @@ struct udp_stream_out {
 	int alive_fd;	 /* by which it is asked; -1: it is not */
 	bool alive_said; /* the question was sent */
 	uint32_t alive_tries;
+	bool lost; /* it was noted as a connection that lost packets */
 	uint8_t answer[STORM_REFUSAL_LEN + 1]; /* longer: not STORM's */
 	size_t answered;
 	size_t len, off;
@@ -164,6 +166,16 @@ struct udp_choice {
 	uint32_t strobe_number, pulse_number;
 	const struct storm_strobe_match *strobe; /* NULL: no strobes */
 	uint64_t pulse; /* the session of the signs of life; 0: none */
+};
+
+/* The last connections that lost packets; see udp_lost.c. */
+#define UDP_LOST_MANY 3
+struct udp_lost {
+	struct {
+		struct in_addr peer;
+		uint64_t at; /* 0: none */
+	} last[UDP_LOST_MANY];
+	uint32_t next; /* the place of the next one */
 };
 
 struct storm_udp {
@@ -200,8 +212,7 @@ struct storm_udp {
 	uint64_t out_closed_at; /* when the last OPEN was taken */
 	uint64_t out_due_at;	/* when out's timers were looked at; 0: there
 				were none */
-	uint64_t out_lost_at;	/* the first of out_lost was noticed */
-	uint32_t out_lost;	/* packets that TCP had to repeat since then */
+	struct udp_lost out_lost;
 	uint32_t held_count;
 	size_t held_bytes, out_bytes;
 	uint16_t out_port; /* the last privileged port that was used */
@@ -304,8 +315,14 @@ int storm_udp_alive_ask(const struct sockaddr_in *to);
 /* Has anything come back?  *said: false at first; true once the question was
  * sent. */
 bool storm_udp_alive_answered(int fd, bool *said);
+
+/* udp_lost.c */
 /* How many packets has the kernel sent again over this TCP connection? */
 uint32_t storm_udp_repeated(int fd);
+/* A connection to this peer has lost packets, and came about, or ended well. */
+void storm_udp_lost(struct udp_lost *l, struct in_addr peer, uint64_t now);
+/* Do packets get lost here, and not only those of one peer? */
+bool storm_udp_is_lossy(const struct udp_lost *l, uint64_t now);
 
 /* udp_stream_out.c */
 int storm_udp_send_stream(struct storm_transport *t,

@@ -23,11 +23,13 @@
 #define CONNECT_AGAIN (20 * STORM_MS) /* the second time; then twice as long */
 #define CONNECT_TRIES 5 /* 0.62 s in all: then something is in between */
 /* Where packets get lost, so may each of these be: it goes on as far as this, in
- * steps of the last one. */
-#define CONNECT_UNTIL(u) ((u)->set.open_timeout * 3 / 4)
-/* So many packets that had to be repeated, in so long, are loss and no accident. */
-#define LOST_MANY 3
-#define LOST_WITHIN (10 * STORM_SEC)
+ * steps of the last one.  An agent must tell of its child before the owner gives up
+ * waiting, or that takes all below the agent for lost.  Some owners wait 3 s. */
+#define GOES_ON_OWNER(timeout) ((timeout) *3 / 4)
+#define GOES_ON_NODE(timeout) storm_min((timeout) / 4, 1250 * STORM_MS)
+/* Packets that a connection repeats.  One alone may have come: the kernel sends it also
+ * when an answer is late (the tail loss probe, below). */
+#define REPEATED_MANY 2
 /* An agent that is silent for so long is asked whether it runs; it is busy, or waits for
  * MUNGE, as long as it answers that. */
 #define ALIVE_AFTER (300 * STORM_MS)
@@ -121,24 +123,24 @@ static bool stream_out_is_connected(const struct udp_stream_out *s)
 	       !getpeername(s->src.fd, (struct sockaddr *) &peer, &len);
 }
 
-/* Packets get lost here, not only those of one peer. */
-static void stream_out_lost(struct storm_udp *u, uint32_t packets)
+/* This connection lost packets.  It counts once, however many they were. */
+static void stream_out_lost(struct storm_udp *u, struct udp_stream_out *s)
 {
-	uint64_t now = storm_now();
-
-	if (!packets)
-		return;
-	if (!u->out_lost || now > u->out_lost_at + LOST_WITHIN) {
-		u->out_lost = 0;
-		u->out_lost_at = now;
-	}
-	u->out_lost += packets;
+	if (!s->lost)
+		storm_udp_lost(&u->out_lost, s->to.sin_addr, storm_now());
+	s->lost = true;
 }
 
-static bool stream_out_is_lossy(const struct storm_udp *u, uint64_t now)
+/* Packets get lost here, and there is time to try again. */
+static bool stream_out_goes_on(const struct storm_udp *u,
+			       const struct udp_stream_out *s, uint64_t now)
 {
-	return u->out_lost >= LOST_MANY &&
-	       now <= u->out_lost_at + 2 * LOST_WITHIN;
+	uint64_t timeout = u->set.open_timeout;
+	uint64_t until = u->role == STORM_ROLE_NODE ? GOES_ON_NODE(timeout) :
+						      GOES_ON_OWNER(timeout);
+
+	return now + timeout <= s->deadline + until &&
+	       storm_udp_is_lossy(&u->out_lost, now);
 }
 
 static void stream_out_free(struct storm_udp *u, struct udp_stream_out *s)
@@ -221,8 +223,9 @@ static void stream_out_end(struct storm_udp *u, struct udp_stream_out *s,
 	uint32_t node = s->node;
 	struct udp_stream_out *next;
 
-	if (s->connected)
-		stream_out_lost(u, storm_udp_repeated(s->src.fd));
+	/* towards a peer that is gone the kernel repeats all */
+	if (!why && storm_udp_repeated(s->src.fd) >= REPEATED_MANY)
+		stream_out_lost(u, s);
 	if (s->src.fd >= 0 || s->err)
 		u->out_active--;
 	else
@@ -348,7 +351,7 @@ void storm_udp_stream_out(struct storm_udp *u, struct udp_stream_out *s)
 		}
 		s->connected = true;
 		if (s->tries > 2) /* once may be a busy host */
-			stream_out_lost(u, s->tries - 1);
+			stream_out_lost(u, s);
 	}
 	while (s->off < s->len) {
 		r = send(s->src.fd, s->buf + s->off, stream_out_piece(s),
@@ -408,9 +411,7 @@ static void stream_out_again(struct storm_udp *u, struct udp_stream_out *s)
 {
 	uint64_t now = storm_now();
 
-	if (s->tries >= CONNECT_TRIES &&
-	    (!stream_out_is_lossy(u, now) ||
-	     now + u->set.open_timeout > s->deadline + CONNECT_UNTIL(u))) {
+	if (s->tries >= CONNECT_TRIES && !stream_out_goes_on(u, s, now)) {
 		stream_out_failed(u, s, ETIMEDOUT);
 		return;
 	}
@@ -451,7 +452,7 @@ static bool stream_out_is_dead(const struct storm_udp *u,
 	s->alive_at = u->out_closed_at + ALIVE_OTHERS;
 	if (now < s->alive_at)
 		return false;
-	if (!stream_out_is_lossy(u, now) || ++s->alive_tries == ALIVE_TRIES)
+	if (!stream_out_goes_on(u, s, now) || ++s->alive_tries == ALIVE_TRIES)
 		return true;
 	close(s->alive_fd);
 	s->alive_fd = -1; /* it is asked once more, at once */
