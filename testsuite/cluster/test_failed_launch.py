@@ -12,7 +12,7 @@ import odd_node
 from bad_paths import nothing_known
 from conftest import make
 from firewall import dropped
-from harness import key, until
+from harness import HERE, key, until
 from test_bcast import GREET, put_greet
 
 pytestmark = pytest.mark.storm_only
@@ -125,6 +125,24 @@ def test_all_are_named(lab):
         "srun: error: storm: neither agent nor slurmd answers on nodes n[2,6] "
         "(TCP port 6818: Connection refused); "), str(run)
     assert "--exclude=n[2,6]" in run.err, str(run)
+
+
+def test_all_are_named_without_ipv6(lab):
+    """n2 refuses at once and ends the step; n3 is found by asking, as srun's kernel can."""
+    lab.lab.put(HERE / "no_inet6.py", "login", "/tmp/no_inet6.py")
+    lab.lab.fault("cut", "n3")
+    try:
+        with gone(lab, "n2"):
+            run = lab.run(["python3", "/tmp/no_inet6.py",
+                           *lab.srun_argv("-N6 -n6 {do} say ran", "storm")], label="storm")
+    finally:
+        lab.lab.heal()
+        lab.remove("/tmp/no_inet6.py", ["login"])
+    assert run.code == 1 and run.out == "" and run.err.count("\n") == 1, str(run)
+    assert run.err.startswith(
+        "srun: error: storm: neither agent nor slurmd answers on node n2 "
+        "(TCP port 6818: Connection refused), node n3 (TCP port 6818: no answer within 1 s)"
+    ), str(run)
 
 
 def test_host_is_paused(lab):

@@ -24,19 +24,22 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "src/libstorm/base/addr.h"
 #include "src/libstorm/base/clock.h"
 #include "step_domain.h"
 #include "step_failed.h"
 
 #define ANSWER_WITHIN STORM_SEC
-#define ASKED_AT_ONCE 512 /* a process may have 1024 descriptors */
+#define BEGUN_WITHIN (250 * STORM_MS) /* the first and the last question */
+#define ASKED_AT_ONCE 512	      /* a process may have 1024 descriptors */
 
 struct failed_asked {
 	uint32_t node;
 	bool agent; /* its agent is asked, not its slurmd */
 	uint16_t port;
 	int fd;	 /* -1: it is settled */
-	int err; /* an errno, ETIMEDOUT at first; 0: it answers */
+	int err; /* an errno; 0: it answers, or was not asked */
+	uint64_t until;
 };
 
 /* Where it listens.  False: Slurm has no address for it. */
@@ -44,14 +47,22 @@ static bool step_failed_addr(const struct step_domain *sd,
 			     const struct failed_asked *a, slurm_addr_t *addr)
 {
 	const struct storm_addr *known = &sd->nodes[a->node].addr;
+	uint16_t port = a->agent ? known->port : slurm_conf.slurmd_port;
 	struct sockaddr_in6 *v6 = (void *) addr;
+	struct sockaddr_in *v4 = (void *) addr;
 
 	if (!a->agent && !slurm_conf_get_addr(sd->names[a->node], addr, 0))
 		return true;
 	memset(addr, 0, sizeof(*addr));
-	v6->sin6_family = AF_INET6; /* an IPv4 address is mapped */
-	v6->sin6_port = htons(a->agent ? known->port : slurm_conf.slurmd_port);
-	memcpy(&v6->sin6_addr, known->ip, sizeof(v6->sin6_addr));
+	if (storm_addr_is_v4(known)) { /* a kernel may have no IPv6 */
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons(port);
+		memcpy(&v4->sin_addr, known->ip + 12, sizeof(v4->sin_addr));
+	} else {
+		v6->sin6_family = AF_INET6;
+		v6->sin6_port = htons(port);
+		memcpy(&v6->sin6_addr, known->ip, sizeof(v6->sin6_addr));
+	}
 	return known->port;
 }
 
@@ -70,7 +81,7 @@ static void step_failed_connect(const struct step_domain *sd,
 	socklen_t len;
 
 	a->fd = -1;
-	a->err = ETIMEDOUT;
+	a->until = storm_now() + ANSWER_WITHIN;
 	if (!step_failed_addr(sd, a, &addr)) {
 		a->err = EADDRNOTAVAIL;
 		return;
@@ -89,38 +100,37 @@ static void step_failed_connect(const struct step_domain *sd,
 		step_failed_settle(a, errno);
 }
 
-static void step_failed_look(struct failed_asked *a, short revents)
+static void step_failed_look(struct failed_asked *a)
 {
 	socklen_t len = sizeof(int);
 	int err = 0;
 
-	if (!revents || a->fd < 0)
-		return;
 	if (getsockopt(a->fd, SOL_SOCKET, SO_ERROR, &err, &len))
 		err = errno;
 	step_failed_settle(a, err);
 }
 
-/* Wait for all of them together.  Those that are late keep ETIMEDOUT. */
-static void step_failed_wait(struct failed_asked *a, uint32_t n)
+/* Wait for some of these n to be settled, which are in the order of their starts.  Returns
+ * how many are left. */
+static uint32_t step_failed_wait(struct failed_asked **open, uint32_t n)
 {
-	struct pollfd *p = xcalloc(n, sizeof(*p));
-	uint64_t end = storm_now() + ANSWER_WITHIN, now;
-	bool open = true;
+	struct pollfd p[ASKED_AT_ONCE];
+	uint64_t now = storm_now(), end = open[0]->until;
+	uint32_t left = 0;
 
-	while (open && (now = storm_now()) < end) {
-		open = false;
-		for (uint32_t i = 0; i < n; i++) {
-			p[i] = (struct pollfd) { a[i].fd, POLLOUT, 0 };
-			open |= a[i].fd >= 0;
-		}
-		if (open && poll(p, n, (int) ((end - now) / STORM_MS) + 1) > 0)
-			for (uint32_t i = 0; i < n; i++)
-				step_failed_look(&a[i], p[i].revents);
-	}
 	for (uint32_t i = 0; i < n; i++)
-		step_failed_settle(&a[i], a[i].fd < 0 ? a[i].err : ETIMEDOUT);
-	xfree(p);
+		p[i] = (struct pollfd) { open[i]->fd, POLLOUT, 0 };
+	poll(p, n, now < end ? (int) ((end - now) / STORM_MS) + 1 : 0);
+	now = storm_now();
+	for (uint32_t i = 0; i < n; i++) {
+		if (p[i].revents)
+			step_failed_look(open[i]);
+		else if (now >= open[i]->until)
+			step_failed_settle(open[i], ETIMEDOUT);
+		if (open[i]->fd >= 0)
+			open[left++] = open[i];
+	}
+	return left;
 }
 
 /* "node n3 (TCP port 6818: Connection refused)", of all with the same cause. */
@@ -165,17 +175,25 @@ static char *step_failed_text(const struct step_domain *sd,
 	return text;
 }
 
+/* Ask as many as are begun in time.  The others count as if they answer. */
 static void step_failed_ask_these(const struct step_domain *sd,
 				  struct failed_asked *a, uint32_t n)
 {
-	uint32_t some;
+	struct failed_asked *open[ASKED_AT_ONCE];
+	uint64_t end = storm_now() + BEGUN_WITHIN;
+	uint32_t begun = 0, count = 0;
 
-	for (uint32_t i = 0; i < n; i += some) {
-		some = MIN(n - i, ASKED_AT_ONCE);
-		for (uint32_t j = i; j < i + some; j++)
-			step_failed_connect(sd, &a[j]);
-		step_failed_wait(&a[i], some);
-	}
+	do {
+		while (begun < n && count < ASKED_AT_ONCE &&
+		       storm_now() < end) {
+			step_failed_connect(sd, &a[begun]);
+			if (a[begun].fd >= 0)
+				open[count++] = &a[begun];
+			begun++;
+		}
+		if (count)
+			count = step_failed_wait(open, count);
+	} while (count || (begun < n && storm_now() < end));
 }
 
 /* Add the nodes that have no fault, and whose agents do not answer, to these n.
