@@ -28,6 +28,8 @@
 #define END_LIMIT (3 * STORM_SEC)
 #define LATE (2 * STORM_SEC) /* a node that comes so long after the others */
 #define TURN (6 * STORM_SEC) /* nodes wait 8 s for the strobe */
+#define ASK_EVERY STORM_SEC  /* slurmctld, whether another one looks */
+#define SLOW STORM_SEC	     /* so long it may take to answer */
 #define PORT_STRIDE 17	     /* jobs that follow each other are far apart */
 
 struct stack_asking {
@@ -49,7 +51,8 @@ struct stack_asking {
 	bool struck;		/* the strobe was sent, or cannot be */
 	uint64_t last;		/* ns; when the last one came */
 	pid_t srun;
-	bool waits; /* for another storm stack, which was said */
+	bool waits;	   /* for another storm stack, which was said */
+	uint64_t asked_at; /* ns; when slurmctld was asked for others; 0: it was not */
 };
 
 /* ------------------------------------------------------------------------- srun --- */
@@ -186,13 +189,21 @@ static bool ask_is_due(const struct stack_asking *a)
 }
 
 /* Two that began at once have not seen each other.  The step that began first looks first, since
- * a process has one tracer at most. */
+ * a process has one tracer at most.  Nothing is read while slurmctld is asked: if that is slow, it is
+ * not asked again, and both look. */
 static bool ask_has_turn(struct stack_asking *a)
 {
+	uint64_t now = storm_now();
 	struct stack_other other;
 
-	if (storm_now() > a->last + TURN ||
-	    !stack_steps_other(a->job->id, a->srun, &other))
+	if (now > a->last + TURN)
+		return true;
+	if (a->asked_at && now < a->asked_at + ASK_EVERY)
+		return false;
+	if (!stack_steps_other(a->job->id, a->srun, &other))
+		return true;
+	a->asked_at = storm_now();
+	if (a->asked_at > now + SLOW)
 		return true;
 	if (!a->waits)
 		stack_steps_tell(a->job->id, &other, "this one waits");

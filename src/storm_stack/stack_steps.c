@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,14 @@ static bool steps_is_here(const char *host)
 	       !strncmp(host, own, strlen(own));
 }
 
+/* slurmctld lists a step until all its nodes have told its end, which is after its srun's;
+ * and one whose srun was killed goes on for as long as its tasks do. */
+static bool steps_is_over(const job_step_info_t *s)
+{
+	return s->srun_pid && steps_is_here(s->srun_host) &&
+	       kill((pid_t) s->srun_pid, 0) && errno == ESRCH;
+}
+
 bool stack_steps_other(uint32_t job, pid_t own, struct stack_other *out)
 {
 	job_step_info_response_msg_t *m;
@@ -74,7 +83,7 @@ bool stack_steps_other(uint32_t job, pid_t own, struct stack_other *out)
 		const job_step_info_t *s = &m->job_steps[k];
 
 		if (!s->name || strcmp(s->name, STACK_STEP_NAME) != 0 ||
-		    s->step_id.step_id >= before)
+		    s->step_id.step_id >= before || steps_is_over(s))
 			continue;
 		found = true;
 		before = s->step_id.step_id;

@@ -25,8 +25,9 @@ struct stack_other {
 };
 
 /* Find one that looks, or has begun to do so before `own`, an srun on this host; 0: there is none yet.
- * Steps are numbered as they begin, so of two one goes first.  False: there is none, or slurmctld does
- * not answer. */
+ * Steps are numbered as they begin, so of two one goes first.  One whose srun was on this host and has
+ * ended does not look.  False: there is none, or slurmctld does not answer.  Blocks as long as
+ * slurmctld takes. */
 bool stack_steps_other(uint32_t job, pid_t own, struct stack_other *out);
 /* Say on stderr who looks, and what comes of it. */
 void stack_steps_tell(uint32_t job, const struct stack_other *other,

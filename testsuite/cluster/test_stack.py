@@ -400,6 +400,41 @@ def test_no_step(lab):
         [], f"storm: job {job}: it has ended; squeue shows those that run\n")
 
 
+def stopped(pid):
+    """Stop a process. False: it has ended."""
+    def state():
+        try:
+            return re.search(r"State:\t(.)", pathlib.Path(f"/proc/{pid}/status").read_text())[1]
+        except (ProcessLookupError, FileNotFoundError):
+            return "X"
+
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGSTOP)
+    until(lambda: state() in "TZX", "it to stop, or end")
+    return state() == "T"
+
+
+@contextlib.contextmanager
+def stuck(lab, job):
+    """A look that stands still on n1. A look is so short that it may have ended before."""
+    pids = []
+    for _ in range(50):
+        asker = lab.start(["storm", "stack", job])
+        until(lambda: lab.lab.pids("n1", "storm_unwind") or not asker.running(),  # noqa: B023
+              "a look")
+        pids = [pid for pid in lab.lab.pids("n1", "storm_unwind") if stopped(pid)]
+        if pids:
+            break
+        asker.finish()
+    assert pids, "each look has ended before it was stopped"
+    try:
+        yield asker
+    finally:
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+
 def test_two_askers(lab):
     """Of two that ask at once each sees all. While one looks, another one says so and waits, or
     ends."""
@@ -410,24 +445,31 @@ def test_two_askers(lab):
         assert done.code == 0, str(done)
         told = json.loads(done.out)
         assert [(s["ranks"], "frames" in s) for s in told["stacks"]] == [("0-7", True)]
-    first = lab.start(["storm", "stack", job])
-    until(lambda: lab.lab.pids("n1", "storm_unwind"), lambda: f"the look: {first.err()}")
-    # it stands still
-    pids = lab.lab.pids("n1", "storm_unwind")
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
-    second = lab.start(["storm", "stack", job])
-    until(lambda: "this one waits" in second.err(), lambda: f"its word: {second.err()}")
-    _, said = stack(lab, "--timeout=0.1", job, code=1)
-    assert re.search(rf"^storm: job {job}: another storm stack looks at it now: step "
-                     rf"{job}\.\d+, of srun \d+ on login; try again later, or scancel "
-                     "this step$", said, re.M), said
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGCONT)
+    with stuck(lab, job) as first:
+        second = lab.start(["storm", "stack", job])
+        until(lambda: "this one waits" in second.err(), lambda: f"its word: {second.err()}")
+        _, said = stack(lab, "--timeout=0.1", job, code=1)
+        assert re.search(rf"^storm: job {job}: another storm stack looks at it now: step "
+                         rf"{job}\.\d+, of srun \d+ on login; try again later, or scancel "
+                         "this step$", said, re.M), said
     assert first.finish().code in (0, PART)
     done = second.finish()
     assert done.code == 0 and re.search(rf"^ranks 0-7: .*{SOLVE}", done.out, re.M), str(done)
+    assert one.running()
+
+
+def test_a_dead_asker_is_not_waited_for(lab):
+    """Its step is there, as a task of it stands still. Its srun is not, so it does not look."""
+    job, one = stands(lab)
+    others = set(lab.lab.pids("login", "srun"))
+    with stuck(lab, job) as first:
+        for pid in set(lab.lab.pids("login", "srun")) - others:
+            os.kill(pid, signal.SIGKILL)
+        first.finish()
+        assert "storm-stack" in lab.root(f"squeue -s -h -j {job} -o %j")
+        done = lab.run(["storm", "stack", "--timeout=5", job])
+        assert done.code in (0, PART) and " of srun " not in done.err, str(done)
+        assert "storm-stack" in lab.root(f"squeue -s -h -j {job} -o %j")
     assert one.running()
 
 
