@@ -62,6 +62,7 @@ def pytest_configure(config):
                             "needed, so only where it goes")
     config.addinivalue_line("markers", "storm_only: there is no stock form")
     config.addinivalue_line("markers", "lab_with(...): options for fresh")
+    config.addinivalue_line("markers", "cut_twice: a node is, and may say that no multicast comes")
     config.addinivalue_line("markers", "slurm_only(releases, reason): "
                             "other releases of Slurm cannot do that")
 
