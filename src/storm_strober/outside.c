@@ -36,30 +36,30 @@ static void outside_free(struct outside_node *node, uint32_t nodes)
 
 static int outside_compare(const void *a, const void *b)
 {
-	const struct outside_node *const *x = a, *const *y = b;
+	const char *const *x = a, *const *y = b;
 
-	return strcmp((*x)->name, (*y)->name);
+	return strcmp(*x, *y);
 }
 
 /* Locked.  A node may have another number now. */
 static int outside_carry(struct outside_node *node, uint32_t nodes)
 {
-	struct outside_node **was = calloc(outside.nodes + 1, sizeof(*was));
+	const char **heard = calloc(outside.nodes + 1, sizeof(*heard));
 	uint32_t n = 0;
 
-	if (!was)
+	if (!heard)
 		return ENOMEM;
 	for (uint32_t i = 0; i < outside.nodes; i++)
 		if (outside.node[i].heard)
-			was[n++] = &outside.node[i];
-	qsort(was, n, sizeof(*was), outside_compare);
+			heard[n++] = outside.node[i].name;
+	qsort(heard, n, sizeof(*heard), outside_compare);
 	for (uint32_t i = 0; i < nodes; i++) {
-		const struct outside_node *key = &node[i];
+		const char *key = node[i].name;
 
-		node[i].heard =
-			bsearch(&key, was, n, sizeof(*was), outside_compare);
+		node[i].heard = bsearch(&key, heard, n, sizeof(*heard),
+					outside_compare);
 	}
-	free(was);
+	free(heard);
 	return 0;
 }
 
