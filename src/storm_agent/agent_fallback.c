@@ -3,9 +3,6 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "agent_fallback.h"
 
 #define KEPT                                            \
@@ -19,30 +16,13 @@ void agent_fallback_add(struct agent_fallbacks *all,
 	all->count[one->cause]++;
 }
 
-bool agent_fallback_parse(const char *text, struct agent_fallback_want *out)
-{
-	int at = 0;
-
-	out->one = *text;
-	out->any_step = true;
-	if (!*text)
-		return true;
-	if (sscanf(text, "%9u%n", &out->job, &at) != 1)
-		return false;
-	if (!text[at])
-		return true;
-	out->any_step = false;
-	text += at;
-	at = 0;
-	return sscanf(text, ".%9u%n", &out->step, &at) == 1 && !text[at];
-}
-
 static bool agent_fallback_is(const struct agent_fallback *f,
 			      const struct agent_fallback_want *w)
 {
 	return (w->all_users || f->uid == w->uid) &&
-	       (!w->one ||
-		(f->job == w->job && (w->any_step || f->step == w->step)));
+	       (!w->which.one ||
+		(f->job == w->which.job &&
+		 (w->which.any_step || f->step == w->which.step)));
 }
 
 unsigned int agent_fallback_find(const struct agent_fallbacks *all,

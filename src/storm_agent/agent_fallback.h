@@ -34,13 +34,9 @@ void agent_fallback_add(struct agent_fallbacks *all,
 struct agent_fallback_want {
 	bool all_users;
 	uint32_t uid; /* else this one's */
-	bool one;     /* this job's, or this step's */
-	uint32_t job, step;
-	bool any_step;
+	struct fallback_which which;
 };
 
-/* Read "", "JOB" or "JOB.STEP".  False: it is none of them. */
-bool agent_fallback_parse(const char *text, struct agent_fallback_want *out);
 /* Set out to those that are wanted, the newest first.  Returns how many they are, at
  * most max.  They are all's own. */
 unsigned int agent_fallback_find(const struct agent_fallbacks *all,

@@ -54,16 +54,6 @@ void child_watch_close(struct child_watch *w)
 
 /* ---------------------------------------------------------- left behind --- */
 
-/* The state of a process, a letter as in ps(1); '?': unknown. */
-static char child_left_state(pid_t pid)
-{
-	char text[512], *p;
-
-	proc_read(pid, "stat", text, sizeof(text));
-	p = strrchr(text, ')');
-	return p && p[1] == ' ' ? p[2] : '?';
-}
-
 /* It is no longer watched; w->pidfd goes along.  One that was adopted can be one too
  * many. */
 static void child_left_add(struct child_watch *w)
@@ -227,7 +217,7 @@ bool child_watch_was_left(const struct child_watch *w)
 
 static void child_watch_leave(struct child_watch *w)
 {
-	char state = child_left_state(w->pid);
+	char state = proc_letter(w->pid);
 
 	if (state == 'Z')
 		error("%s %d) is dead, and a debugger keeps it: it is left behind",

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fallback_word.h"
@@ -67,19 +68,47 @@ void fallback_write(const struct fallback_told *told, char *out, size_t size)
 		 told->keeper, told->text);
 }
 
+bool fallback_find(const char *word, enum fallback_cause *out)
+{
+	for (unsigned int i = 0; i < FALLBACK_CAUSES; i++)
+		if (!strcmp(word, causes[i].word)) {
+			*out = i;
+			return true;
+		}
+	return false;
+}
+
 bool fallback_read(const char *value, struct fallback_told *out)
 {
 	char word[16];
 	int at = 0;
 
-	if (sscanf(value, "%15s %9u %n", word, &out->keeper, &at) != 2 || !at)
+	if (sscanf(value, "%15s %9u %n", word, &out->keeper, &at) != 2 || !at ||
+	    !fallback_find(word, &out->cause))
 		return false;
-	for (unsigned int i = 0; i < FALLBACK_CAUSES; i++) {
-		if (strcmp(word, causes[i].word))
-			continue;
-		out->cause = i;
-		snprintf(out->text, sizeof(out->text), "%s", value + at);
+	snprintf(out->text, sizeof(out->text), "%s", value + at);
+	return true;
+}
+
+/* Digits alone, which fit. */
+static bool fallback_number(const char **text, uint32_t *out)
+{
+	size_t len = strspn(*text, "0123456789");
+
+	*out = (uint32_t) strtoul(*text, NULL, 10);
+	*text += len;
+	return len && len <= 9;
+}
+
+bool fallback_parse(const char *text, struct fallback_which *out)
+{
+	*out = (struct fallback_which) { .one = *text, .any_step = true };
+	if (!*text)
 		return true;
-	}
-	return false;
+	if (!fallback_number(&text, &out->job))
+		return false;
+	if (!*text)
+		return true;
+	out->any_step = false;
+	return *text++ == '.' && fallback_number(&text, &out->step) && !*text;
 }

@@ -41,6 +41,8 @@ struct fallback_told {
 /* The cause's word, for counters, and what is to be done, both constant. */
 const char *fallback_word(enum fallback_cause cause);
 const char *fallback_remedy(enum fallback_cause cause);
+/* The cause of a word.  False: it is none. */
+bool fallback_find(const char *word, enum fallback_cause *out);
 
 /* The cause that a failure of a domain is; err: enum storm_err, or 0 if no node
  * failed. */
@@ -50,5 +52,15 @@ enum fallback_cause fallback_of(int err);
 void fallback_write(const struct fallback_told *told, char *out, size_t size);
 /* Read it.  False: it is none.  Its text is a user's: show it with care. */
 bool fallback_read(const char *value, struct fallback_told *out);
+
+/* Steps that are asked for. */
+struct fallback_which {
+	bool one; /* this job's, or this step's; else all */
+	uint32_t job, step;
+	bool any_step;
+};
+
+/* Read "", "JOB" or "JOB.STEP".  False: it is none of them. */
+bool fallback_parse(const char *text, struct fallback_which *out);
 
 #endif

@@ -6,29 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "comment_word.h"
 #include "held_word.h"
-
-#define OURS "storm:turns="
-
-/* The comment may also have text of others. */
-static const char *held_word_ours(const char *comment)
-{
-	const char *p = comment ? strstr(comment, OURS) : NULL;
-
-	while (p && p != comment && p[-1] != ' ')
-		p = strstr(p + 1, OURS);
-	return p;
-}
 
 bool held_word_read(const char *comment, struct held_word *out)
 {
-	const char *p = held_word_ours(comment), *held, *loose;
+	const char *held, *loose;
 	char word[1024];
 
 	memset(out, 0, sizeof(*out));
-	if (!p)
+	if (!comment_word(comment, COMMENT_TURNS, word, sizeof(word)))
 		return false;
-	snprintf(word, sizeof(word), "%.*s", (int) strcspn(p, " "), p);
 	held = strstr(word, ",held=");
 	if (!held ||
 	    sscanf(held, ",held=%u/%u", &out->stands, &out->nodes) != 2)

@@ -56,20 +56,33 @@ ssize_t proc_read(pid_t pid, const char *file, char *buf, size_t size)
 	return n;
 }
 
+/* The fields from STATE on, in buf, which follow the process's name.  NULL: they cannot be
+ * read.  The name may have blanks and parentheses. */
+static const char *proc_state_fields(pid_t pid, char *buf, size_t size)
+{
+	char *end;
+
+	proc_read(pid, "stat", buf, size);
+	end = strrchr(buf, ')');
+	return end && end[1] == ' ' ? end + 2 : NULL;
+}
+
+char proc_letter(pid_t pid)
+{
+	char buf[1024];
+	const char *f = proc_state_fields(pid, buf, sizeof(buf));
+
+	return f ? f[STATE] : '?';
+}
+
 bool proc_stopped(pid_t pid)
 {
-	char buf[1024], *end;
-	const char *f;
+	char buf[1024];
+	const char *f = proc_state_fields(pid, buf, sizeof(buf));
 
-	proc_read(pid, "stat", buf, sizeof(buf));
-	/* the process's name may have blanks and parentheses */
-	end = strrchr(buf, ')');
-	if (!end || end[1] != ' ')
-		return false;
-	f = end + 2;
-	return strchr("TtZX", f[STATE]) ||
-	       proc_state_has_bit(proc_state_field(f, FLAGS), EXITING) ||
-	       proc_state_has_bit(proc_state_field(f, PENDING), KILLED);
+	return f && (strchr("TtZX", f[STATE]) ||
+		     proc_state_has_bit(proc_state_field(f, FLAGS), EXITING) ||
+		     proc_state_has_bit(proc_state_field(f, PENDING), KILLED));
 }
 
 /* A program may be in a user's FUSE or on a server that does not answer any more.

@@ -19,6 +19,10 @@
  * NUL.  How many bytes, or -1 and errno; buf is an empty text then. */
 ssize_t proc_read(pid_t pid, const char *file, char *buf, size_t size);
 
+/* The state of a process or a thread, a letter as in ps(1); '?': it does not exist, or cannot
+ * be read. */
+char proc_letter(pid_t pid);
+
 /* Is the process stopped, or was it killed and is not waited for yet?  False
  * also if it does not exist or cannot be read. */
 bool proc_stopped(pid_t pid);

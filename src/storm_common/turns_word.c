@@ -7,19 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "comment_word.h"
 #include "turns_word.h"
-
-#define OURS "storm:turns="
-
-/* The comment may also have text of others. */
-static const char *turns_word_ours(const char *comment)
-{
-	const char *p = comment ? strstr(comment, OURS) : NULL;
-
-	while (p && p != comment && p[-1] != ' ')
-		p = strstr(p + 1, OURS);
-	return p;
-}
 
 /* The nodes may have a comma: they end where the next key or the word does. */
 static void turns_word_out(const char *word, struct turns_word *t)
@@ -36,16 +25,14 @@ static void turns_word_out(const char *word, struct turns_word *t)
 
 bool turns_word_read(const char *comment, struct turns_word *out)
 {
-	const char *p = turns_word_ours(comment);
 	char word[1024];
 	double ms;
 
 	memset(out, 0, sizeof(*out));
-	if (!p)
+	if (!comment_word(comment, COMMENT_TURNS, word, sizeof(word)))
 		return false;
-	snprintf(word, sizeof(word), "%.*s", (int) strcspn(p, " "), p);
 	if (sscanf(word,
-		   OURS
+		   COMMENT_TURNS
 		   "%u/%u,quantum=%lfms,had=%lfs,waited=%lfs,slot=%u/%u,missed=%" SCNu64,
 		   &out->have, &out->of, &ms, &out->had, &out->waited,
 		   &out->slot, &out->round, &out->missed) != 8 ||

@@ -190,8 +190,7 @@ static void jobs_json_text(json_object *o, const char *key, const char *text)
 	char *copy = strdup(text);
 
 	for (char *c = copy; c && *c; c++)
-		if (*c < ' ' || *c > '~')
-			*c = '?';
+		*c = storm_printed(*c);
 	json_object_object_add(o, key,
 			       json_object_new_string(copy ? copy : ""));
 	free(copy);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/libstorm/base/shown.h"
 #include "stack_line.h"
 
 #define RANGE_TEXT sizeof("4294967295-4294967295,")
@@ -23,7 +24,7 @@ void stack_clean(char *out, size_t size, const char *text)
 	size_t len = 0;
 
 	for (; *text && len + 1 < size; text++)
-		out[len++] = *text >= ' ' && *text <= '~' ? *text : '?';
+		out[len++] = storm_printed(*text);
 	out[len] = '\0';
 }
 

@@ -15,6 +15,7 @@
 #include <json-c/json.h>
 
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/shown.h"
 #include "src/storm_check/check_tell.h"
 #include "src/storm_common/state_keys.h"
 #include "status_show.h"
@@ -26,8 +27,7 @@ static struct status_word status_printed(const uint8_t *from, unsigned int len)
 	struct status_word w = { 0 };
 
 	for (unsigned int i = 0; i < len && i < STORM_GATHER_DATA; i++)
-		w.text[i] = from[i] >= ' ' && from[i] <= '~' ? (char) from[i] :
-							       '?';
+		w.text[i] = storm_printed((char) from[i]);
 	return w;
 }
 
@@ -83,6 +83,15 @@ static char *status_names_of(const struct status_nodes *n,
 
 /* ---------------------------------------------------------------- what is wrong --- */
 
+uint32_t status_silent(const struct status_nodes *n)
+{
+	uint32_t silent = 0;
+
+	for (uint32_t i = 0; i < n->count; i++)
+		silent += n->node[i].silent;
+	return silent;
+}
+
 static bool status_is_fine(const struct storm_gather_entry *e)
 {
 	struct status_word w = status_word_of(e);
@@ -100,9 +109,8 @@ static bool status_is_wrong(const struct status_nodes *n,
 {
 	unsigned int builds = 0;
 
-	for (uint32_t i = 0; i < n->count; i++)
-		if (n->node[i].silent)
-			return true;
+	if (status_silent(n))
+		return true;
 	for (uint32_t i = 0; i < a->table.count; i++) {
 		const struct storm_gather_entry *e = &a->table.entry[i];
 
@@ -261,11 +269,8 @@ static void status_text_steps(FILE *f, const struct status_answer *a)
 bool status_show_text(FILE *f, const struct status_nodes *n,
 		      const struct status_answer *a, uint16_t port)
 {
-	uint32_t silent = 0;
-
-	for (uint32_t i = 0; i < n->count; i++)
-		silent += n->node[i].silent;
-	fprintf(f, "%u of %u agents answer\n", n->count - silent, n->count);
+	fprintf(f, "%u of %u agents answer\n", n->count - status_silent(n),
+		n->count);
 	status_each_silent(n, port, status_text_silent, f);
 	status_text_values(f, n, a, STATE_BUILD, STATE_BUILD);
 	status_text_values(f, n, a, STATE_SLURMD, STATE_SLURMD);

@@ -19,6 +19,9 @@ struct status_word {
 struct status_word status_word_of(const struct storm_gather_entry *e);
 struct status_word status_key_of(const struct storm_gather_entry *e);
 
+/* How many nodes are silent. */
+uint32_t status_silent(const struct status_nodes *n);
+
 /* True: something is wrong. */
 bool status_show_text(FILE *f, const struct status_nodes *n,
 		      const struct status_answer *a, uint16_t port);

@@ -44,12 +44,7 @@ static bool why_read(const struct storm_gather_entry *e, struct why_step *out)
 		   &at) != 2)
 		return false;
 	out->reason = (unsigned int) at;
-	for (unsigned int i = 0; i < FALLBACK_CAUSES; i++)
-		if (!strcmp(word, fallback_word(i))) {
-			out->cause = i;
-			return true;
-		}
-	return false;
+	return fallback_find(word, &out->cause);
 }
 
 static int why_newer(const void *x, const void *y)

@@ -102,12 +102,9 @@ static bool unwind_has(const struct unwind_process *p, pid_t tid)
 
 bool unwind_is_over(pid_t tid)
 {
-	char text[512], *state;
+	char state = proc_letter(tid);
 
-	proc_read(tid, "stat", text, sizeof(text));
-	state = strrchr(text, ')');
-	return state &&
-	       (!strncmp(state, ") Z", 3) || !strncmp(state, ") X", 3));
+	return state == 'Z' || state == 'X';
 }
 
 /* Ask one thread to stop. */

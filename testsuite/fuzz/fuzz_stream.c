@@ -383,6 +383,11 @@ void storm_udp_addr(struct storm_addr *a, struct in_addr ip, uint16_t port)
 	a->port = port;
 }
 
+int storm_udp_option(int fd, int level, int name, int value)
+{
+	return setsockopt(fd, level, name, &value, sizeof(value));
+}
+
 /* ------------------------------------------------------------------ handlers --- */
 
 static struct storm_transport *transport(void)

@@ -86,7 +86,7 @@ static unsigned int found(const char *which, uint32_t uid, uint32_t *job)
 	const struct agent_fallback *f[20];
 	unsigned int n;
 
-	must(agent_fallback_parse(which, &want));
+	must(fallback_parse(which, &want.which));
 	n = agent_fallback_find(&all, &want, f, 20);
 	*job = n ? f[0]->job : 0;
 	return n;
@@ -118,10 +118,10 @@ START_TEST(test_asked)
 {
 	static const char *const bad[] = { "x",	 "7.", "7.x",  "7.1x",
 					   ".1", "7 ", "7.1.2" };
-	struct agent_fallback_want want;
+	struct fallback_which which;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		must(!agent_fallback_parse(bad[i], &want));
+		must(!fallback_parse(bad[i], &which));
 }
 END_TEST
 

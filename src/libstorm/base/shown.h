@@ -10,6 +10,13 @@
 #ifndef STORM_SHOWN_H
 #define STORM_SHOWN_H
 
+/* One character of a text whose length is to stay: c, or '?' in the place of one that is not
+ * printable ASCII. */
+static inline char storm_printed(char c)
+{
+	return c >= ' ' && c <= '~' ? c : '?';
+}
+
 #define STORM_SHOWN_MAX 200 /* characters; after them "..." */
 
 struct storm_shown {

@@ -12,6 +12,7 @@
 
 #include "health_judge.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/shown.h"
 
 #define MB (1u << 20)
 /* A clock is set by less than that while all is well. */
@@ -210,8 +211,7 @@ void health_line_add(struct health_line *l, const char *bytes, size_t n)
 			l->len = 0;
 		l->ended = false;
 		if (l->len + 1 < sizeof(l->line))
-			l->line[l->len++] = b < ' ' || b >= 0x7f ? '?' :
-								   (char) b;
+			l->line[l->len++] = storm_printed((char) b);
 		l->line[l->len] = '\0';
 	}
 }

@@ -128,7 +128,7 @@ static void agent_state_why(const struct agent *a, uint32_t uid,
 	const struct agent_fallback *f[STATE_WHY_MOST];
 	unsigned int n;
 
-	if (!agent_fallback_parse(which, &want))
+	if (!fallback_parse(which, &want.which))
 		return;
 	n = agent_fallback_find(&a->fallbacks, &want, f, STATE_WHY_MOST);
 	for (unsigned int i = 0; i < n; i++) {

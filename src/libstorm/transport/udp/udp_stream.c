@@ -361,13 +361,6 @@ void storm_udp_end_stream(struct storm_transport *t, uint64_t stream,
 	stream_in_free(u, s);
 }
 
-static bool udp_stream_flag(int fd, int name)
-{
-	int one = 1;
-
-	return !setsockopt(fd, SOL_SOCKET, name, &one, sizeof(one));
-}
-
 /* False: errno.  A kept socket begins without SO_REUSEADDR, with which another user could
  * take the port before listen().  SO_REUSEPORT serves as well (udp_port.c), but for
  * connections that are left of an agent of a former version.  Connections get both. */
@@ -377,11 +370,12 @@ static bool udp_stream_listen(int fd, bool inherited, uint16_t port)
 				   .sin_port = htons(port) };
 
 	if (inherited && !listen(fd, SOMAXCONN))
-		return udp_stream_flag(fd, SO_REUSEADDR);
-	return udp_stream_flag(fd, SO_REUSEADDR) &&
+		return !storm_udp_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	return !storm_udp_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) &&
 	       (inherited ||
 		!bind(fd, (struct sockaddr *) &sin, sizeof(sin))) &&
-	       !listen(fd, SOMAXCONN) && udp_stream_flag(fd, SO_REUSEPORT);
+	       !listen(fd, SOMAXCONN) &&
+	       !storm_udp_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 }
 
 int storm_udp_listen(struct storm_udp *u)

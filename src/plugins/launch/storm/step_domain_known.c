@@ -139,27 +139,19 @@ char *step_domain_leave_known(struct step_domain *sd)
 	return why;
 }
 
-static bool step_domain_has_fault(const struct storm_outcome *out,
-				  uint32_t node)
-{
-	for (uint32_t i = 0; i < out->faults_kept; i++)
-		if (out->faults[i].node == node)
-			return true;
-	return false;
-}
-
-static void step_domain_told(const struct step_domain *sd,
+static void step_domain_told(const struct step_domain *sd, const char *nodelist,
 			     const struct storm_outcome *out, const char *why,
 			     struct fallback_told *told)
 {
+	char *faulty = step_odd_faulty(sd, out);
+
 	*told = (struct fallback_told) {
 		.cause = out->faults_kept ? fallback_of(out->faults[0].why) :
 					    FALLBACK_OTHER,
+		.keeper = step_odd_keeper(nodelist, faulty),
 	};
 	snprintf(told->text, sizeof(told->text), "%s", why);
-	while (told->keeper + 1 < sd->count &&
-	       step_domain_has_fault(out, told->keeper))
-		told->keeper++;
+	xfree(faulty);
 }
 
 char *step_domain_goes_round(const char *nodelist, const struct storm_conf *c,
@@ -176,7 +168,7 @@ char *step_domain_goes_round(const char *nodelist, const struct storm_conf *c,
 	if (why && out.nfaults <= step_odd_most(c, sd.count))
 		xfree(why);
 	if (why)
-		step_domain_told(&sd, &out, why, told);
+		step_domain_told(&sd, nodelist, &out, why, told);
 	xfree(out.faults);
 	xfree(bad);
 	step_domain_drop_names(&sd);

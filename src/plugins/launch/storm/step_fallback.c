@@ -6,40 +6,15 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "src/common/slurm_xlator.h"
 
 #include "src/common/env.h"
-#include "src/common/hostlist.h"
 #include "src/common/slurm_protocol_defs.h"
 
 #include "src/storm_common/fallback_word.h"
 #include "step_fallback.h"
 #include "step_launch.h"
-
-/* The first of the step's nodes that has not failed: its agent may be there. */
-static uint32_t step_fallback_keeper(const struct storm_session *s)
-{
-	struct hostlist *all = hostlist_create(s->sls->layout->node_list);
-	struct hostlist *bad = hostlist_create(s->odd.faulty);
-	uint32_t i = 0, keeper = 0;
-	char *name;
-
-	while ((name = hostlist_shift(all))) {
-		bool good = hostlist_find(bad, name) < 0;
-
-		free(name);
-		if (good) {
-			keeper = i;
-			break;
-		}
-		i++;
-	}
-	hostlist_destroy(all);
-	hostlist_destroy(bad);
-	return keeper;
-}
 
 void step_fallback_put(const struct storm_session *s, char ***env)
 {
@@ -52,7 +27,7 @@ void step_fallback_put(const struct storm_session *s, char ***env)
 	}
 	if (!s->not_served)
 		told.cause = fallback_of(s->odd.err);
-	told.keeper = step_fallback_keeper(s);
+	told.keeper = step_odd_keeper(s->sls->layout->node_list, s->odd.faulty);
 	snprintf(told.text, sizeof(told.text), "%s", s->fallback);
 	fallback_write(&told, value, sizeof(value));
 	env_array_overwrite(env, FALLBACK_ENV, value);

@@ -244,18 +244,48 @@ char *step_odd_no_launch(const struct step_odd *odd)
 	return text;
 }
 
-static void step_odd_keep(struct step_odd *odd, const struct step_domain *sd,
-			  const struct storm_outcome *out)
+char *step_odd_faulty(const struct step_domain *sd,
+		      const struct storm_outcome *out)
 {
 	struct hostlist *hl = hostlist_create(NULL);
+	char *names;
 
 	for (uint32_t i = 0; i < out->faults_kept; i++)
 		if (out->faults[i].node < sd->count)
 			hostlist_push_host(hl, sd->names[out->faults[i].node]);
-	xfree(odd->faulty);
-	odd->faulty = hostlist_ranged_string_xmalloc(hl);
-	odd->err = out->faults_kept ? out->faults[0].why : STORM_OK;
+	names = hostlist_ranged_string_xmalloc(hl);
 	hostlist_destroy(hl);
+	return names;
+}
+
+uint32_t step_odd_keeper(const char *nodelist, const char *faulty)
+{
+	struct hostlist *all = hostlist_create(nodelist);
+	struct hostlist *bad = hostlist_create(faulty);
+	uint32_t i = 0, keeper = 0;
+	char *name;
+
+	while ((name = hostlist_shift(all))) {
+		bool good = hostlist_find(bad, name) < 0;
+
+		free(name);
+		if (good) {
+			keeper = i;
+			break;
+		}
+		i++;
+	}
+	hostlist_destroy(all);
+	hostlist_destroy(bad);
+	return keeper;
+}
+
+static void step_odd_keep(struct step_odd *odd, const struct step_domain *sd,
+			  const struct storm_outcome *out)
+{
+	xfree(odd->faulty);
+	odd->faulty = step_odd_faulty(sd, out);
+	odd->err = out->faults_kept ? out->faults[0].why : STORM_OK;
 }
 
 bool step_odd_leave(struct step_odd *odd, const struct step_domain *sd,

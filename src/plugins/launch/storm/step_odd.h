@@ -72,6 +72,13 @@ void step_odd_tell(struct step_odd *odd);
  * to log, with what is wrong with the odd nodes (xfree). */
 char *step_odd_why_all(struct step_odd *odd, char *why);
 
+/* The names of the nodes that have faults, in Slurm's form (xfree). */
+char *step_odd_faulty(const struct step_domain *sd,
+		      const struct storm_outcome *out);
+/* Which of a step's nodes keeps the reason of a fallback: the number, in the list, of the
+ * first one that is not among the faulty (NULL: none is), as its agent may be there. */
+uint32_t step_odd_keeper(const char *nodelist, const char *faulty);
+
 /* Those of the list, in Slurm's form, that are odd (xfree).  NULL: none.  served:
  * that have not failed, either, so that Slurm's own messages go to them. */
 char *step_odd_of(const struct step_odd *odd, const char *nodelist);
