@@ -14,10 +14,8 @@
 
 #include "jobs_load.h"
 #include "jobs_show.h"
+#include "src/storm_common/show_options.h"
 #include "src/storm_common/slurm_build.h"
-#include "storm_config.h"
-
-enum { FINE = 0, WRONG = 1, USAGE = 2 };
 
 static const char usage[] =
 	"Usage: storm jobs [OPTIONS] [JOB...]\n"
@@ -58,12 +56,12 @@ static int jobs_run(const struct jobs_wish *w, bool json)
 
 	if (slurm_build_refusal()) {
 		fprintf(stderr, "storm: %s\n", slurm_build_refusal());
-		return WRONG;
+		return SHOW_WRONG;
 	}
 	slurm_init(NULL);
 	if (!jobs_load(&jobs)) {
 		jobs_clear(&jobs);
-		return WRONG;
+		return SHOW_WRONG;
 	}
 	wrong = json ? jobs_show_json(stdout, &jobs, w, &shown) :
 		       jobs_show_text(stdout, &jobs, w, &shown);
@@ -72,50 +70,26 @@ static int jobs_run(const struct jobs_wish *w, bool json)
 	if (!shown && !w->nids && !json)
 		fprintf(stderr, "storm: no jobs share cores%s\n",
 			w->all ? ", and none runs" : "");
-	return wrong ? WRONG : FINE;
+	return wrong ? SHOW_WRONG : SHOW_FINE;
 }
 
 int main(int argc, char **argv)
 {
-	enum { OPTION_JSON = 256 };
-	static const struct option options[] = {
-		{ "all", no_argument, NULL, 'a' },
-		{ "json", no_argument, NULL, OPTION_JSON },
-		{ "version", no_argument, NULL, 'V' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	struct jobs_wish w = { 0 };
-	bool json = false;
-	int c;
+	struct show_options o;
+	struct jobs_wish w;
+	int code;
 
-	while ((c = getopt_long(argc, argv, "aVh", options, NULL)) >= 0) {
-		switch (c) {
-		case 'a':
-			w.all = true;
-			break;
-		case OPTION_JSON:
-			json = true;
-			break;
-		case 'V':
-			printf("storm " STORM_VERSION ", %s\n",
-			       slurm_build_describe());
-			return FINE;
-		case 'h':
-			fputs(usage, stdout);
-			return FINE;
-		default:
-			return USAGE;
-		}
-	}
-	w.ids = argv + optind;
-	w.nids = (unsigned int) (argc - optind);
+	if (!show_options(argc, argv, "aVh", usage, &o, &code))
+		return code;
+	w = (struct jobs_wish) { .all = o.all,
+				 .ids = argv + optind,
+				 .nids = (unsigned int) (argc - optind) };
 	for (unsigned int i = 0; i < w.nids; i++)
 		if (!*w.ids[i] || w.ids[i][strspn(w.ids[i], "0123456789_+")]) {
 			fprintf(stderr,
 				"storm: %s is no job; see storm jobs --help\n",
 				w.ids[i]);
-			return USAGE;
+			return SHOW_USAGE;
 		}
-	return jobs_run(&w, json);
+	return jobs_run(&w, o.json);
 }

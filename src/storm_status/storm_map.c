@@ -17,14 +17,11 @@
 #include "src/common/xmalloc.h"
 
 #include "map_show.h"
-#include "src/storm_common/slurm_build.h"
+#include "src/storm_common/show_options.h"
 #include "src/storm_common/state_keys.h"
 #include "status_begin.h"
-#include "storm_config.h"
 
 #define COLUMNS 80 /* where neither a terminal nor COLUMNS says how many */
-
-enum { FINE = 0, WRONG = 1, USAGE = 2 };
 
 static const char usage[] =
 	"Usage: storm map [OPTIONS]\n"
@@ -61,15 +58,15 @@ static enum map_slurm map_state(uint32_t state)
 	return base == NODE_STATE_IDLE ? MAP_SLURM_IDLE : MAP_SLURM_UNKNOWN;
 }
 
-/* By name. */
-struct map_state {
+/* A node of slurmctld's. */
+struct map_known {
 	const char *name;
 	uint32_t state;
 };
 
 static int map_by_name(const void *x, const void *y)
 {
-	const struct map_state *a = x, *b = y;
+	const struct map_known *a = x, *b = y;
 
 	return strcmp(a->name, b->name);
 }
@@ -78,7 +75,7 @@ static int map_by_name(const void *x, const void *y)
 static enum map_slurm *map_ask_slurm(const struct status_nodes *n)
 {
 	node_info_msg_t *msg = NULL;
-	struct map_state *sorted, *found;
+	struct map_known *sorted, *found;
 	enum map_slurm *all;
 
 	if (slurm_load_node(0, &msg, SHOW_ALL)) {
@@ -92,12 +89,12 @@ static enum map_slurm *map_ask_slurm(const struct status_nodes *n)
 	for (uint32_t i = 0; i < msg->record_count; i++) {
 		const node_info_t *is = &msg->node_array[i];
 
-		sorted[i] = (struct map_state) { is->name ? is->name : "",
+		sorted[i] = (struct map_known) { is->name ? is->name : "",
 						 is->node_state };
 	}
 	qsort(sorted, msg->record_count, sizeof(*sorted), map_by_name);
 	for (uint32_t i = 0; i < n->count; i++) {
-		const struct map_state key = { n->node[i].name, 0 };
+		const struct map_known key = { n->node[i].name, 0 };
 
 		found = bsearch(&key, sorted, msg->record_count,
 				sizeof(*sorted), map_by_name);
@@ -120,7 +117,7 @@ static int map_run(const char *list, bool json)
 	int err;
 
 	if (!status_begin(list, &conf, &nodes))
-		return WRONG;
+		return SHOW_WRONG;
 	err = status_ask(&nodes, &conf, STATE_QUERY, &answer);
 	slurm = map_ask_slurm(&nodes);
 	if (err) {
@@ -134,47 +131,21 @@ static int map_run(const char *list, bool json)
 	xfree(slurm);
 	status_answer_clear(&answer);
 	status_nodes_clear(&nodes);
-	return wrong ? WRONG : FINE;
+	return wrong ? SHOW_WRONG : SHOW_FINE;
 }
 
 int main(int argc, char **argv)
 {
-	enum { OPTION_JSON = 256 };
-	static const struct option options[] = {
-		{ "nodelist", required_argument, NULL, 'w' },
-		{ "json", no_argument, NULL, OPTION_JSON },
-		{ "version", no_argument, NULL, 'V' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	const char *list = NULL;
-	bool json = false;
-	int c;
+	struct show_options o;
+	int code;
 
-	while ((c = getopt_long(argc, argv, "w:Vh", options, NULL)) >= 0) {
-		switch (c) {
-		case 'w':
-			list = optarg;
-			break;
-		case OPTION_JSON:
-			json = true;
-			break;
-		case 'V':
-			printf("storm " STORM_VERSION ", %s\n",
-			       slurm_build_describe());
-			return FINE;
-		case 'h':
-			fputs(usage, stdout);
-			return FINE;
-		default:
-			return USAGE;
-		}
-	}
+	if (!show_options(argc, argv, "w:Vh", usage, &o, &code))
+		return code;
 	if (optind < argc) {
 		fprintf(stderr,
 			"storm: map takes no %s; see storm map --help\n",
 			argv[optind]);
-		return USAGE;
+		return SHOW_USAGE;
 	}
-	return map_run(list, json);
+	return map_run(o.list, o.json);
 }

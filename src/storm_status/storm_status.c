@@ -11,13 +11,10 @@
 
 #include "slurm/slurm.h"
 
-#include "src/storm_common/slurm_build.h"
+#include "src/storm_common/show_options.h"
 #include "src/storm_common/state_keys.h"
 #include "status_begin.h"
 #include "status_show.h"
-#include "storm_config.h"
-
-enum { FINE = 0, WRONG = 1, USAGE = 2 };
 
 static const char usage[] =
 	"Usage: storm status [OPTIONS]\n"
@@ -40,7 +37,7 @@ static int status_run(const char *list, bool json)
 	bool wrong;
 
 	if (!status_begin(list, &conf, &nodes))
-		return WRONG;
+		return SHOW_WRONG;
 	err = status_ask(&nodes, &conf, STATE_QUERY, &answer);
 	if (err) {
 		status_say(err);
@@ -53,47 +50,21 @@ static int status_run(const char *list, bool json)
 	}
 	status_answer_clear(&answer);
 	status_nodes_clear(&nodes);
-	return wrong ? WRONG : FINE;
+	return wrong ? SHOW_WRONG : SHOW_FINE;
 }
 
 int main(int argc, char **argv)
 {
-	enum { OPTION_JSON = 256 };
-	static const struct option options[] = {
-		{ "nodelist", required_argument, NULL, 'w' },
-		{ "json", no_argument, NULL, OPTION_JSON },
-		{ "version", no_argument, NULL, 'V' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	const char *list = NULL;
-	bool json = false;
-	int c;
+	struct show_options o;
+	int code;
 
-	while ((c = getopt_long(argc, argv, "w:Vh", options, NULL)) >= 0) {
-		switch (c) {
-		case 'w':
-			list = optarg;
-			break;
-		case OPTION_JSON:
-			json = true;
-			break;
-		case 'V':
-			printf("storm " STORM_VERSION ", %s\n",
-			       slurm_build_describe());
-			return FINE;
-		case 'h':
-			fputs(usage, stdout);
-			return FINE;
-		default:
-			return USAGE;
-		}
-	}
+	if (!show_options(argc, argv, "w:Vh", usage, &o, &code))
+		return code;
 	if (optind < argc) {
 		fprintf(stderr,
 			"storm: status takes no %s; see storm status --help\n",
 			argv[optind]);
-		return USAGE;
+		return SHOW_USAGE;
 	}
-	return status_run(list, json);
+	return status_run(o.list, o.json);
 }

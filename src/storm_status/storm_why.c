@@ -13,13 +13,12 @@
 
 #include "slurm/slurm.h"
 
-#include "src/storm_common/slurm_build.h"
+#include "src/storm_common/fallback_word.h"
+#include "src/storm_common/show_options.h"
 #include "src/storm_common/state_keys.h"
 #include "status_begin.h"
-#include "storm_config.h"
+#include "status_show.h"
 #include "why_show.h"
-
-enum { FINE = 0, WRONG = 1, USAGE = 2 };
 
 static const char usage[] =
 	"Usage: storm why [OPTIONS] [JOB[.STEP]]\n"
@@ -31,25 +30,11 @@ static const char usage[] =
 	"\n"
 	"Exit status: 0 shown, 1 nothing is known, 2 usage.\n";
 
-/* Is it JOB or JOB.STEP, in digits? */
-static bool why_is_step(const char *text)
-{
-	size_t job = strspn(text, "0123456789");
-	const char *step = text + job + 1;
-
-	if (!job || job > 9 || !text[job])
-		return job && job <= 9;
-	return text[job] == '.' && *step && strlen(step) <= 9 &&
-	       !step[strspn(step, "0123456789")];
-}
-
 /* Some agents were not heard. */
 static void why_tell_silent(const struct status_nodes *n)
 {
-	uint32_t silent = 0;
+	uint32_t silent = status_silent(n);
 
-	for (uint32_t i = 0; i < n->count; i++)
-		silent += n->node[i].silent;
 	if (silent)
 		fprintf(stderr,
 			"storm: %u of %u agents do not answer: storm status says why\n",
@@ -77,7 +62,7 @@ static int why_run(const char *step, bool json)
 	int err;
 
 	if (!status_begin(NULL, &conf, &nodes))
-		return WRONG;
+		return SHOW_WRONG;
 	snprintf(query, sizeof(query), STATE_WHY "%s%s", step ? " " : "",
 		 step ? step : "");
 	err = status_ask(&nodes, &conf, query, &answer);
@@ -96,43 +81,24 @@ static int why_run(const char *step, bool json)
 		why_tell_nothing(step);
 	status_answer_clear(&answer);
 	status_nodes_clear(&nodes);
-	return err || (step && !shown) ? WRONG : FINE;
+	return err || (step && !shown) ? SHOW_WRONG : SHOW_FINE;
 }
 
 int main(int argc, char **argv)
 {
-	enum { OPTION_JSON = 256 };
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, OPTION_JSON },
-		{ "version", no_argument, NULL, 'V' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	bool json = false;
-	int c;
+	struct fallback_which which;
+	struct show_options o;
+	int code;
 
-	while ((c = getopt_long(argc, argv, "Vh", options, NULL)) >= 0) {
-		switch (c) {
-		case OPTION_JSON:
-			json = true;
-			break;
-		case 'V':
-			printf("storm " STORM_VERSION ", %s\n",
-			       slurm_build_describe());
-			return FINE;
-		case 'h':
-			fputs(usage, stdout);
-			return FINE;
-		default:
-			return USAGE;
-		}
-	}
+	if (!show_options(argc, argv, "Vh", usage, &o, &code))
+		return code;
 	if (argc - optind > 1 ||
-	    (optind < argc && !why_is_step(argv[optind]))) {
+	    (optind < argc &&
+	     !(fallback_parse(argv[optind], &which) && which.one))) {
 		fprintf(stderr,
 			"storm: why takes one JOB or JOB.STEP, not %s; see storm why --help\n",
 			argv[argc - 1]);
-		return USAGE;
+		return SHOW_USAGE;
 	}
-	return why_run(argv[optind], json);
+	return why_run(argv[optind], o.json);
 }

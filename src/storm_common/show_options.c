@@ -1,0 +1,64 @@
+/*
+ * show_options.c - see show_options.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "show_options.h"
+#include "slurm_build.h"
+#include "storm_config.h"
+
+#define OPTION_JSON 256
+
+static const struct option known[] = {
+	{ "all", no_argument, NULL, 'a' },
+	{ "nodelist", required_argument, NULL, 'w' },
+	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "version", no_argument, NULL, 'V' },
+	{ "help", no_argument, NULL, 'h' },
+};
+#define KNOWN (sizeof(known) / sizeof(*known))
+
+bool show_options(int argc, char **argv, const char *letters, const char *usage,
+		  struct show_options *out, int *code)
+{
+	struct option options[KNOWN + 1] = { 0 };
+	size_t n = 0;
+	int c;
+
+	for (size_t i = 0; i < KNOWN; i++)
+		if (known[i].val == OPTION_JSON ||
+		    strchr(letters, known[i].val))
+			options[n++] = known[i];
+	*out = (struct show_options) { 0 };
+	*code = SHOW_FINE;
+	while ((c = getopt_long(argc, argv, letters, options, NULL)) >= 0) {
+		switch (c) {
+		case 'a':
+			out->all = true;
+			break;
+		case 'w':
+			out->list = optarg;
+			break;
+		case OPTION_JSON:
+			out->json = true;
+			break;
+		case 'V':
+			printf("storm " STORM_VERSION ", %s\n",
+			       slurm_build_describe());
+			return false;
+		case 'h':
+			fputs(usage, stdout);
+			return false;
+		default:
+			*code = SHOW_USAGE;
+			return false;
+		}
+	}
+	return true;
+}

@@ -1,0 +1,26 @@
+/*
+ * show_options.h - the command line that storm status, map, why and jobs have in common.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_SHOW_OPTIONS_H
+#define STORM_SHOW_OPTIONS_H
+
+#include <stdbool.h>
+
+/* Exit codes. */
+enum { SHOW_FINE = 0, SHOW_WRONG = 1, SHOW_USAGE = 2 };
+
+struct show_options {
+	const char *list; /* -w: nodes; NULL: all */
+	bool all;	  /* -a */
+	bool json;
+};
+
+/* Read the options; letters: those that the command has, as for getopt(3).  Arguments
+ * begin at optind then.  False: the program ends with *code, as the version or the usage was
+ * printed, or an option is wrong. */
+bool show_options(int argc, char **argv, const char *letters, const char *usage,
+		  struct show_options *out, int *code);
+
+#endif
