@@ -11,6 +11,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Said by a launcher of its head: Slurm kills a whole step for what it has lost elsewhere,
+ * and srun says what that is. */
+#define HEAD_KILLED "the head was killed"
+
 /* Where a keeper on another host waits for the head's call. */
 struct head_keeper {
 	const char *ip; /* NULL: it is on this host, and comes to the head */
@@ -26,5 +30,8 @@ int head_serve(const char *socket, int parent, const struct head_keeper *k);
  * *conn: a connection to it.  The pid; 0, and why. */
 pid_t head_start(const char *socket, const struct head_keeper *k, int *conn,
 		 char *why, size_t size);
+
+/* What is said of its end, by its status as wait(2) has it. */
+const char *head_end(int status);
 
 #endif

@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "head.h"
@@ -215,6 +216,13 @@ __attribute__((noreturn)) static void head_exec(pid_t parent,
 	_exit(127);
 }
 
+const char *head_end(int status)
+{
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ?
+		       HEAD_KILLED :
+		       "the head has died";
+}
+
 pid_t head_start(const char *socket, const struct head_keeper *k, int *conn,
 		 char *why, size_t size)
 {
@@ -223,6 +231,7 @@ pid_t head_start(const char *socket, const struct head_keeper *k, int *conn,
 	enum run_kind kind;
 	pid_t self = getpid(), pid;
 	int s[2];
+	int status = 0;
 	bool said, ready;
 
 	*conn = -1;
@@ -244,5 +253,7 @@ pid_t head_start(const char *socket, const struct head_keeper *k, int *conn,
 		return pid;
 	}
 	close(s[0]);
+	if (!said && pid > 0 && waitpid(pid, &status, 0) == pid)
+		snprintf(why, size, "%s", head_end(status));
 	return 0;
 }

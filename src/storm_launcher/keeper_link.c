@@ -136,10 +136,12 @@ static bool link_await_call(const struct run_step *step, int signals, char *why,
 	       keeper_step_wait(signals, p, CALL_DESK_POLLS,
 				call_desk_polls(d, p)))
 		head_link.stream = call_desk_serve(d, p, &head_link.carrier);
-	if (head_link.stream < 0)
+	if (head_link.stream < 0) {
 		snprintf(why, size, "the head has died%s%s",
 			 d && *call_desk_why(d) ? ": a call was refused: " : "",
 			 d ? call_desk_why(d) : "");
+		keeper_step_explain(why, size);
+	}
 	/* nobody can call any more */
 	call_desk_destroy(d);
 	return head_link.stream >= 0;
@@ -158,6 +160,7 @@ static bool link_find(const struct run_step *step, int signals, char *why,
 	if (head_link.listener >= 0)
 		return link_await_call(step, signals, why, size);
 	snprintf(why, size, "the head: %s: %s", path, strerror(errno));
+	keeper_step_explain(why, size);
 	return false;
 }
 
@@ -221,9 +224,13 @@ bool keeper_link_reach(const struct run_step *step, int signals, char *why,
 	launcher_many_files(); /* clients need some; srun has its own limit */
 	if (!link_find(step, signals, why, size))
 		return false;
-	snprintf(why, size, "the head has died");
-	if (!link_send_step(step, signals) || !link_hear(signals, &kind, &body))
+	if (!link_send_step(step, signals) ||
+	    !link_hear(signals, &kind, &body)) {
+		snprintf(why, size, "the head has died");
+		keeper_step_explain(why, size);
 		return false;
+	}
+	snprintf(why, size, "the head's answer cannot be read");
 	if (kind == RUN_READY)
 		return link_open_door(signals, why, size);
 	if (kind == RUN_REFUSED)

@@ -16,10 +16,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "head.h"
 #include "keeper_step.h"
 #include "launcher.h"
 #include "launcher_base.h"
 #include "src/libstorm/base/clock.h"
+#include "srun_words.h"
 #include "task.h"
 
 #define PORT_TRIES 8   /* of LauncherPorts */
@@ -33,6 +35,7 @@ static struct {
 	pid_t srun; /* 0: it has ended */
 	int out;    /* what launchers print */
 	bool fault; /* the first one has no head any more */
+	off_t said; /* where in stderr, a file, its words begin */
 	char taken_on[STORM_NAME_MAX + 1]; /* where a port was taken last */
 } started = { .out = -1 };
 
@@ -120,6 +123,7 @@ static bool step_fork(unsigned int port)
 	if (pipe2(p, O_CLOEXEC))
 		return false;
 	started.fault = false;
+	started.said = lseek(STDERR_FILENO, 0, SEEK_END);
 	started.srun = fork();
 	if (!started.srun)
 		step_exec(self, port, p[1]);
@@ -276,17 +280,42 @@ static bool step_lines(bool *taken, char *why, size_t size)
 	return ready == started.step->count;
 }
 
-/* The last of what srun has said: stderr is a file. */
+/* What srun has said since it began, as srun_words.h has it. */
+static bool step_errors(char *out, size_t size)
+{
+	static char text[16384];
+	ssize_t n = started.said < 0 ? -1 :
+				       pread(STDERR_FILENO, text,
+					     sizeof(text) - 1, started.said);
+
+	text[n > 0 ? n : 0] = '\0';
+	return srun_errors(text, out, size);
+}
+
 static void step_last_words(char *out, size_t size)
 {
+	static char text[1024];
+	const off_t room = sizeof(text) - 1;
 	off_t end = lseek(STDERR_FILENO, 0, SEEK_END);
-	off_t from = end > (off_t) size - 1 ? end - (off_t) size + 1 : 0;
-	ssize_t n = pread(STDERR_FILENO, out, size - 1, from);
+	ssize_t n = pread(STDERR_FILENO, text, (size_t) room,
+			  end > room ? end - room : 0);
 
-	out[n > 0 ? n : 0] = '\0';
-	for (char *p = out; *p; p++)
-		if (*p == '\n')
-			*p = p[1] ? '|' : '\0';
+	text[n > 0 ? n : 0] = '\0';
+	srun_last_words(text, out, size);
+}
+
+void keeper_step_explain(char *why, size_t size)
+{
+	char words[400];
+
+	/* srun says what it has lost before it has Slurm kill the rest; slurmctld
+	 * can do so first */
+	if (!step_errors(words, sizeof(words))) {
+		keeper_step_stop(true);
+		step_errors(words, sizeof(words));
+	}
+	if (*words)
+		snprintf(why, size, "the launchers' step has ended: %s", words);
 }
 
 bool keeper_step_start(struct run_step *step, const char *head, uint16_t call,
@@ -317,6 +346,8 @@ bool keeper_step_start(struct run_step *step, const char *head, uint16_t call,
 		}
 		if (step_lines(&taken, why, size))
 			return true;
+		if (strstr(why, HEAD_KILLED))
+			keeper_step_explain(why, size);
 		keeper_step_stop(false);
 		step_forget_nodes();
 	}
@@ -330,7 +361,8 @@ bool keeper_step_start(struct run_step *step, const char *head, uint16_t call,
 			started.taken_on);
 		return false;
 	}
-	step_last_words(words, sizeof(words));
+	if (!step_errors(words, sizeof(words)))
+		step_last_words(words, sizeof(words));
 	snprintf(why, size, "srun starts no launchers: %s", words);
 	return false;
 }

@@ -32,6 +32,10 @@ bool keeper_step_ended(void);
  * more, and nothing else has come. */
 bool keeper_step_wait(int signals, struct pollfd *p, size_t count, int wait);
 
+/* The head was killed, by Slurm if the step has ended: put into why what srun says of that.
+ * It waits for srun to end, 3 s; why stays where srun says nothing. */
+void keeper_step_explain(char *why, size_t size);
+
 /* End srun, and wait for it.  A step that ends by itself has time for that. */
 void keeper_step_stop(bool by_itself);
 

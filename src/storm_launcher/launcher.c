@@ -237,7 +237,7 @@ int launcher_serve(const char *socket, uint16_t port, uint16_t call)
 		launcher_turn(&polls);
 	/* a keeper that waits for its call would do so until all others give up */
 	if (launcher.headless && !launcher.member)
-		launcher_say_fault(proc, "the head has died");
+		launcher_say_fault(proc, launcher.headless);
 	free(polls.p);
 	launcher_door_close();
 	launcher_kill(0, SIGKILL);

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "head.h"
 #include "launcher_private.h"
 #include "oom.h"
 
@@ -146,7 +147,7 @@ void launcher_reap(void)
 
 		if (pid == launcher.head_pid) {
 			launcher.head_pid = 0;
-			launcher.headless = true;
+			launcher.headless = head_end(status);
 		}
 		if (launcher_pmix_reaped(pid, status))
 			continue;

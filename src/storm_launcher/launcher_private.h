@@ -99,9 +99,9 @@ extern struct launcher {
 	uint64_t ooms; /* of oom_now(), those that are of tasks that have ended */
 	struct files *files;
 	struct run_reader from_head;
-	bool ending;   /* Slurm ends the step: with the last task it is over */
-	bool headless; /* the head has ended */
-	bool over;     /* the head's domain is */
+	bool ending; /* Slurm ends the step: with the last task it is over */
+	const char *headless; /* how the head has ended, or NULL */
+	bool over;	      /* the head's domain is */
 } launcher;
 
 /* --------------------------------------------------------- launcher_start.c --- */

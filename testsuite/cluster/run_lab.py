@@ -120,6 +120,11 @@ def launchers(lab, node):
             if b"\0--" not in cmdline(pid)]
 
 
+def launchers_log(lab, host):
+    """What the keeper, its srun and the launchers have said, while they are there."""
+    return lab.lab.run(["sh", "-c", "cat /tmp/storm-20001/*.log"], host=host).stdout
+
+
 def the_keeper(lab):
     pid, = [pid for pid in lab.lab.pids("n1", "storm_launcher")
             if b"--keep" in cmdline(pid)]

@@ -11,8 +11,9 @@ import pytest
 
 from firewall import dropped
 from harness import until
-from run_lab import (STARTED, batch, begin, end_run, ended, lab,  # noqa: F401
-                     nothing_left, printed, processes, said, the_launcher)
+from run_lab import (STARTED, batch, begin, end_run, ended, heads, lab,  # noqa: F401
+                     launchers_log, nothing_left, printed, processes, said, stopped,
+                     the_head, the_launcher)
 
 pytestmark = pytest.mark.storm_only
 
@@ -189,6 +190,29 @@ until [ -e go ]; do sleep 0.05; done; storm run -N4 -n4 true; echo next $?
     (one.dir / "go").touch()
     ended(fresh, one, "^storm run: error: the launcher on node n3 is lost: ")
     assert len(STARTED.findall(one.log())) == 2, one.log()
+
+
+@pytest.mark.lab_with(conf=["MessageTimeout=3"])
+@pytest.mark.parametrize("first", ["srun's word", "the head's end"])
+def test_node_is_cut_off_before(fresh, first):
+    """srun does not reach a node, and has Slurm kill the launchers that are there. The
+    client names that node, and none of the others, also where it hears first that the head
+    was killed."""
+    with dropped(fresh.lab, "n4", "input", 'iifname "eth0"'):
+        one = begin(fresh, "storm each echo ::: 1 2 3; echo code $?\n")
+        until(lambda: heads(fresh), lambda: "the head: " + one.log())
+        if first == "the head's end":
+            again = stopped(fresh, "slurmd", "n1")
+            until(lambda: "failed on node n4" in launchers_log(fresh, "n1"),
+                  "what srun says")
+            os.kill(the_head(fresh), signal.SIGKILL)
+            said(one, "code 255")
+            again()
+        assert one.finish().code == 0, one.log()
+    assert re.search("^storm each: the launchers cannot be started: .*"
+                     r"srun: error: Task launch for StepId=\d+\.\d failed on node n4: ",
+                     one.log(), re.M), one.log()
+    assert set(re.findall(r"\bn\d\b", one.log())) == {"n4"}, one.log()
 
 
 def test_node_is_down(fresh):
