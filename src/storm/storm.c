@@ -21,10 +21,15 @@ static const struct storm_verb {
 	const char *name, *program;
 	bool passed_on; /* the program has several subcommands */
 } verbs[] = {
-	{ "check", "storm_check", false }, { "each", "storm_each", false },
-	{ "hold", "storm_hold", true },	   { "release", "storm_hold", true },
-	{ "jobs", "storm_jobs", false },   { "map", "storm_map", false },
-	{ "stack", "storm_stack", false }, { "status", "storm_status", false },
+	{ "check", "storm_check", false },
+	{ "each", "storm_each", false },
+	{ "hold", "storm_hold", true },
+	{ "release", "storm_hold", true },
+	{ "jobs", "storm_jobs", false },
+	{ "map", "storm_map", false },
+	{ "metrics", "storm_metrics", false },
+	{ "stack", "storm_stack", false },
+	{ "status", "storm_status", false },
 	{ "why", "storm_why", false },
 };
 
@@ -36,6 +41,7 @@ static const char usage[] =
 	"       storm each [OPTIONS] COMMAND ::: ARGUMENTS\n"
 	"       storm jobs [OPTIONS] [JOB...]\n"
 	"       storm map [OPTIONS]\n"
+	"       storm metrics [OPTIONS]\n"
 	"       storm stack [OPTIONS] JOB[.STEP]\n"
 	"       storm status [OPTIONS]\n"
 	"       storm why [OPTIONS] [JOB[.STEP]]\n"
@@ -46,6 +52,7 @@ static const char usage[] =
 	"each: a command for each argument, in GNU parallel's words.\n"
 	"jobs: who shares cores with whom, and by which turns.\n"
 	"map: each node as one character.\n"
+	"metrics: what the agents of all nodes say, for Prometheus.\n"
 	"stack: where the tasks of a job are, equal stacks in one line.\n"
 	"status: what the agents of all nodes say, by one question.\n"
 	"why: why Slurm launched a step in STORM's place.\n"
@@ -87,7 +94,7 @@ int main(int argc, char **argv)
 	/* options may stand before hold and release, which know their version */
 	if (*verb == '-')
 		return storm_become("storm_hold", argv);
-	fputs("storm: check, each, hold, jobs, map, ps, release, run, stack, status or why; see storm --help\n",
+	fputs("storm: check, each, hold, jobs, map, metrics, ps, release, run, stack, status or why; see storm --help\n",
 	      stderr);
 	return USAGE;
 }

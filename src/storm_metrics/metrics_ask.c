@@ -1,0 +1,50 @@
+/*
+ * metrics_ask.c - see metrics_ask.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <time.h>
+
+#include "metrics_ask.h"
+#include "src/libstorm/base/clock.h"
+#include "src/storm_common/state_keys.h"
+#include "src/storm_status/status_begin.h"
+
+static uint64_t metrics_unix_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+}
+
+bool metrics_ask(const char *list, struct metrics *out, char **names)
+{
+	const uint64_t began = storm_now();
+	struct status_answer answer;
+	struct status_nodes nodes;
+	struct storm_conf conf;
+	int err;
+
+	*names = NULL;
+	*out = (struct metrics) { 0 };
+	if (!status_begin(list, &conf, &nodes)) {
+		out->at = metrics_unix_ms();
+		return false;
+	}
+	err = status_ask(&nodes, &conf, STATE_QUERY, &answer);
+	out->at = metrics_unix_ms();
+	out->took = storm_now() - began;
+	out->nodes = nodes.count;
+	if (err) {
+		status_say(err);
+	} else {
+		metrics_read(&nodes, &answer, out);
+		*names = metrics_names(&nodes);
+	}
+	status_answer_clear(&answer);
+	status_nodes_clear(&nodes);
+	return !err;
+}

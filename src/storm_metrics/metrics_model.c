@@ -1,0 +1,258 @@
+/*
+ * metrics_model.c - see metrics_model.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metrics_model.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/idset.h"
+#include "src/storm_common/state_keys.h"
+#include "src/storm_status/status_show.h"
+
+#define FOR_SLURM " for Slurm " /* AGENT_BUILD */
+#define UNKNOWN "unknown"
+
+static void metrics_build(struct metrics *out, const char *text,
+			  uint32_t agents)
+{
+	const char *slurm = strstr(text, FOR_SLURM);
+	struct metrics_build b = { .agents = agents };
+	int len = slurm ? (int) (slurm - text) : (int) strlen(text);
+
+	snprintf(b.version, sizeof(b.version), "%.*s", len, text);
+	slurm = slurm ? slurm + strlen(FOR_SLURM) : "";
+	snprintf(b.slurm, sizeof(b.slurm), "%s", *slurm ? slurm : UNKNOWN);
+	/* different bytes may print alike, and a series must be there once */
+	for (uint32_t i = 0; i < out->builds; i++) {
+		struct metrics_build *is = &out->build[i];
+
+		if (!strcmp(is->version, b.version) &&
+		    !strcmp(is->slurm, b.slurm)) {
+			is->agents += agents;
+			return;
+		}
+	}
+	if (out->builds < METRICS_BUILDS)
+		out->build[out->builds++] = b;
+	else
+		out->other_builds += agents;
+}
+
+static void metrics_health(struct metrics *out, const char *word,
+			   uint32_t agents)
+{
+	if (!strcmp(word, STATE_WELL)) {
+		out->health[HEALTH_WELL] += agents;
+		return;
+	}
+	for (unsigned int i = HEALTH_WELL + 1; i < HEALTH_CAUSES; i++)
+		if (!strcmp(word, health_word(i)) &&
+		    strcmp(word, health_word(HEALTH_CAUSES))) {
+			out->health[i] += agents;
+			return;
+		}
+	out->other_health += agents;
+}
+
+static void metrics_gang(struct metrics *out, const char *word, uint32_t agents)
+{
+	enum metrics_gang is =
+		!strcmp(word, STATE_GANG_IN)	   ? METRICS_GANG_MEMBER :
+		!strcmp(word, STATE_GANG_OUT)	   ? METRICS_GANG_NO_MEMBER :
+		!strcmp(word, STATE_GANG_EXCLUDED) ? METRICS_GANG_EXCLUDED :
+						     METRICS_GANG_LACKING;
+
+	out->gang[is] += agents;
+}
+
+/* The last epoch, and how many nodes have heard another one. */
+static void metrics_epochs(const struct storm_gathered *t, struct metrics *out)
+{
+	uint64_t heard = 0, last = 0;
+
+	for (uint32_t i = 0; i < t->count; i++) {
+		const struct storm_gather_entry *e = &t->entry[i];
+		unsigned long epoch;
+
+		if (e->kind != STORM_GATHER_VALUE ||
+		    strcmp(status_key_of(e).text, STATE_EPOCH))
+			continue;
+		epoch = strtoul(status_word_of(e).text, NULL, 10);
+		if (epoch > UINT32_MAX)
+			continue;
+		heard += storm_idset_size(&e->nodes);
+		if (epoch > out->epoch)
+			out->epoch = (uint32_t) epoch, last = 0;
+		if (epoch == out->epoch)
+			last += storm_idset_size(&e->nodes);
+	}
+	out->behind = (uint32_t) (heard - last);
+}
+
+static void metrics_value(struct metrics *out, const char *key,
+			  const char *text, uint32_t agents)
+{
+	double ms;
+
+	if (!strcmp(key, STATE_BUILD)) {
+		metrics_build(out, text, agents);
+	} else if (!strcmp(key, STATE_HEALTH)) {
+		metrics_health(out, text, agents);
+	} else if (!strcmp(key, STATE_GANG)) {
+		metrics_gang(out, text, agents);
+	} else if (!strcmp(key, STATE_SLURMD)) {
+		out->no_slurmd += agents;
+	} else if (!strcmp(key, STATE_QUANTUM)) {
+		ms = strtod(text, NULL);
+		if (!(ms > 0 && ms < 3600e3))
+			return;
+		out->turning += agents;
+		if (ms * STORM_MS > (double) out->quantum)
+			out->quantum = (uint64_t) (ms * STORM_MS);
+	}
+}
+
+static void metrics_fallback(struct metrics *out, const char *word,
+			     uint64_t sum)
+{
+	enum fallback_cause cause = FALLBACK_OTHER;
+	uint64_t *c;
+
+	(void) fallback_find(word, &cause);
+	c = &out->counter[METRICS_FALLBACK + cause];
+	*c = sum > UINT64_MAX - *c ? UINT64_MAX : *c + sum;
+}
+
+static const struct {
+	const char *key;
+	enum metrics_counter is;
+} metrics_sums[] = {
+	{ STATE_STEPS, METRICS_STEPS },
+	{ STATE_LAUNCHES, METRICS_LAUNCHES },
+	{ STATE_LAUNCHES_FAILED, METRICS_LAUNCHES_FAILED },
+	{ STATE_FILES, METRICS_FILES },
+	{ STATE_FILES_FAILED, METRICS_FILES_FAILED },
+	{ STATE_BYTES, METRICS_BYTES },
+	{ STATE_SIGNALS, METRICS_SIGNALS },
+	{ STATE_REPAIRED, METRICS_REPAIRED },
+};
+#define METRICS_SUMS (sizeof(metrics_sums) / sizeof(*metrics_sums))
+
+/* True: each agent has this one. */
+static bool metrics_sum(struct metrics *out, const char *key,
+			const struct storm_gather_entry *e)
+{
+	const size_t len = strlen(STATE_FALLBACK);
+
+	if (!strncmp(key, STATE_FALLBACK, len)) {
+		metrics_fallback(out, key + len, e->sum);
+		return false;
+	}
+	for (size_t i = 0; i < METRICS_SUMS; i++)
+		if (!strcmp(key, metrics_sums[i].key)) {
+			out->counter[metrics_sums[i].is] = e->sum;
+			return true;
+		}
+	if (!strcmp(key, STATE_SESSIONS)) {
+		out->sessions = e->sum;
+	} else if (!strcmp(key, STATE_AGE)) {
+		out->age = e->sum;
+		out->oldest = e->max;
+		return true;
+	}
+	return false;
+}
+
+static void metrics_silent(const struct status_nodes *n, struct metrics *out)
+{
+	out->nodes = n->count;
+	for (uint32_t i = 0; i < n->count; i++) {
+		const struct status_node *node = &n->node[i];
+
+		if (!node->silent)
+			out->up++;
+		else if (node->got.why == STORM_EINVAL)
+			out->nowhere++;
+		else
+			out->silent[node->got.why ? fallback_of(node->got.why) :
+						    FALLBACK_OTHER]++;
+	}
+}
+
+void metrics_read(const struct status_nodes *n, const struct status_answer *a,
+		  struct metrics *out)
+{
+	const uint64_t at = out->at, took = out->took;
+	uint32_t full = 0;
+
+	*out = (struct metrics) { .answered = true, .at = at, .took = took };
+	metrics_silent(n, out);
+	out->datagrams = a->stats.rx_datagrams;
+	out->whole = true;
+	for (uint32_t i = 0; i < a->table.count; i++) {
+		const struct storm_gather_entry *e = &a->table.entry[i];
+		const struct status_word key = status_key_of(e);
+
+		switch (e->kind) {
+		case STORM_GATHER_VALUE:
+			metrics_value(out, key.text, status_word_of(e).text,
+				      (uint32_t) storm_idset_size(&e->nodes));
+			break;
+		case STORM_GATHER_COUNTER:
+			full += metrics_sum(out, key.text, e) &&
+				e->count == out->up;
+			break;
+		case STORM_GATHER_REST:
+			if (!strcmp(key.text, STATE_BUILD))
+				out->other_builds += (uint32_t) e->count;
+			/* counters may be among these */
+			out->whole &= e->key_len != 0;
+		}
+	}
+	out->shown = full > 0;
+	out->whole &= full == METRICS_SUMS + 1;
+	metrics_epochs(&a->table, out);
+	/* one agent counts a launch, and that it failed, at once */
+	out->counter[METRICS_LAUNCHES] -=
+		out->counter[METRICS_LAUNCHES_FAILED] <
+				out->counter[METRICS_LAUNCHES] ?
+			out->counter[METRICS_LAUNCHES_FAILED] :
+			out->counter[METRICS_LAUNCHES];
+}
+
+static int metrics_by_name(const void *x, const void *y)
+{
+	const char *const *a = x, *const *b = y;
+
+	return strcmp(*a, *b);
+}
+
+char *metrics_names(const struct status_nodes *n)
+{
+	const char **name = calloc(n->count + 1, sizeof(*name));
+	uint32_t count = 0;
+	char *text = NULL;
+	size_t len;
+	FILE *f = name ? open_memstream(&text, &len) : NULL;
+
+	for (uint32_t i = 0; f && i < n->count; i++)
+		if (!n->node[i].silent)
+			name[count++] = n->node[i].name;
+	if (f)
+		qsort(name, count, sizeof(*name), metrics_by_name);
+	for (uint32_t i = 0; f && i < count; i++)
+		fprintf(f, "%s\n", name[i]);
+	free(name);
+	if (f && fclose(f)) {
+		free(text);
+		text = NULL;
+	}
+	return text;
+}
