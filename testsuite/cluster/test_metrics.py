@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """storm metrics: what the agents say, as Prometheus reads it."""
+import json
 import os
 import re
 import shutil
+import signal
 import stat
+import subprocess
+import threading
+import time
 
 import pytest
 
@@ -150,3 +155,137 @@ def test_nobody_can_be_asked(lab):
     found = asked(lab, "-w", "nobody")
     assert (found["storm_query_success"], found['storm_agents{state="up"}']) == (1, 0)
     assert found['storm_agents_unanswered{reason="no-address"}'] == 1
+
+
+# -- storm metrics --listen ----------------------------------------------------
+
+#: in the host's network: sends each of these to the port, and says what came back
+TALK = """
+import json, socket, sys, time
+port, asked = json.load(sys.stdin)
+def talk(text):
+    began = time.monotonic()
+    with socket.create_connection(("127.0.0.1", port), 20) as s:
+        s.sendall(text.encode("latin-1"))
+        got = b""
+        try:
+            while more := s.recv(65536):
+                got += more
+        except ConnectionResetError:
+            pass
+    return got.decode(), time.monotonic() - began
+held = []
+for text in asked.get("held", ()):
+    s = socket.create_connection(("127.0.0.1", port), 20)
+    s.sendall(text.encode())
+    held.append(s)
+answers = [talk(text) for text in asked["said"]]
+left = []
+for s in held:
+    try:
+        while s.recv(65536):
+            pass
+    except ConnectionResetError:
+        pass
+    left.append(0)
+print(json.dumps([answers, time.monotonic()]))
+"""
+GET = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+PORT = 9838
+
+
+class Listener:
+    def __init__(self, lab, *words):
+        self.lab = lab
+        self.process = lab.popen(["storm", "metrics", f"--listen={PORT}", *words], host="login",
+                                 user="user", cwd="/", text=True, stderr=subprocess.PIPE)
+        self.says = self.process.stderr.readline()
+        self.pid = lab.pids("login", "storm_metrics")[0]
+
+    def talk(self, *said, held=()):
+        """[(answer, s)], when the held connections have been closed, too"""
+        done = self.lab.run(["python3", "-c", TALK], host="login", cwd="/",
+                            input=json.dumps([PORT, {"said": said, "held": held}]))
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)[0]
+
+    def get(self):
+        """{series: value} of the last answer; None: there is none yet."""
+        (answer, _), = self.talk(GET)
+        head, body = answer.split("\r\n\r\n", 1)
+        assert f"Content-Length: {len(body)}" in head
+        if head.startswith("HTTP/1.1 503 "):
+            return None
+        assert head.startswith("HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4"), head
+        return read(body)
+
+    def sockets(self):
+        links = [os.readlink(f"/proc/{self.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{self.pid}/fd")]
+        return sum(link.startswith("socket:") for link in links)
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(20)
+        self.process.stderr.close()
+        return code
+
+
+@pytest.fixture(scope="module")
+def listener(lab):
+    one = Listener(lab, "--interval=1")
+    try:
+        assert "GET /metrics at 9838" in one.says
+        until(one.get, "the first answer")
+        yield one
+    finally:
+        code = one.end()
+    assert code == 0
+
+
+def test_listen(lab, listener):
+    """Counters begin with 0 and rise; the answers stay while nobody asks."""
+    before = listener.get()
+    assert before['storm_agents{state="up"}'] == NODES
+    launch(lab)
+    now = until(lambda: (got := listener.get())[BY_STORM] > before[BY_STORM] and got, "the launch")
+    assert now[BY_STORM] == before[BY_STORM] + 1
+    done = metrics(lab, f"--listen={PORT}")
+    assert done.returncode == 2 and "Address already in use" in done.stderr, done.stderr
+
+
+def test_listen_hears_loopback_alone(lab):
+    address = lab.run("hostname -I", host="login", cwd="/").stdout.split()[0]
+    for where in (f"{address}:9839", "0.0.0.0:9839", "[::]:9839", "login:9839"):
+        done = metrics(lab, f"--listen={where}")
+        assert done.returncode == 2 and f"--listen={where}: " in done.stderr, done
+    assert metrics(lab, "--listen=9839", "--interval=0").returncode == 2
+
+
+def test_listen_answers_nothing_else(listener):
+    answers = listener.talk(
+        "GET / HTTP/1.1\r\n\r\n", "POST /metrics HTTP/1.1\r\nContent-Length: 3\r\n\r\nx=1",
+        "HEAD /metrics HTTP/1.1\r\n\r\n", "\x16\x03\x01\n", "GET /metrics HTTP/1.1\r\nX: " + "x" * 8192,
+        "GET /metrics HTTP/1.1\r\nAccept: application/openmetrics-text\r\n\r\n" + "x" * 60000)
+    assert [answer.split()[1] for answer, _ in answers[:-1]] == ["404", "405", "405", "400", "431"]
+    assert "\r\nAllow: GET\r\n" in answers[1][0]
+    assert "application/openmetrics-text; version=1.0.0" in answers[-1][0]
+    assert answers[-1][0].endswith("# EOF\n")
+    assert all(s < 4 for _, s in answers), answers
+
+
+def test_listen_holds_out(listener):
+    """Readers that are slow keep no other one waiting, and end; more than ten of them
+    are not there at once."""
+    began = time.monotonic()
+    talk = threading.Thread(target=lambda: said.extend(listener.talk(
+        *[GET] * 5, held=["GET /met"] * 30 + [GET] * 8)))
+    said, most = [], 0
+    talk.start()
+    while talk.is_alive():
+        most = max(most, listener.sockets())
+        talk.join(0.02)
+    assert [answer.split()[1] for answer, _ in said] == ["200"] * 5
+    assert all(s < 4 for _, s in said), said
+    assert 2 < most <= 1 + 10, most
+    assert 4 < time.monotonic() - began < 30
+    assert listener.sockets() == 1
