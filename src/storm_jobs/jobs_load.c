@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <pwd.h>
 #include <search.h>
 #include <stdio.h>
@@ -24,14 +25,13 @@
 
 /* Numbers for the names of nodes: a tree of tsearch(). */
 struct jobs_node {
-	char *name; /* free */
+	const char *name; /* the jobs' */
 	uint32_t number;
 };
 
 /* What is remembered while jobs are loaded. */
 struct jobs_known {
 	void *nodes;
-	uint32_t nnodes;
 	struct jobs_user {
 		uint32_t uid;
 		char *name; /* free */
@@ -46,16 +46,9 @@ static int jobs_compare(const void *x, const void *y)
 	return strcmp(a->name, b->name);
 }
 
-static void jobs_free_node(void *x)
-{
-	struct jobs_node *n = x;
-
-	free(n->name);
-	free(n);
-}
-
 /* Takes over name.  NULL: no memory. */
-static const struct jobs_node *jobs_node(struct jobs_known *known, char *name)
+static const struct jobs_node *jobs_node(struct jobs *out, char *name,
+					 struct jobs_known *known)
 {
 	struct jobs_node *n = malloc(sizeof(*n)), **found;
 
@@ -63,12 +56,12 @@ static const struct jobs_node *jobs_node(struct jobs_known *known, char *name)
 		free(name);
 		return NULL;
 	}
-	*n = (struct jobs_node) { name, known->nnodes };
+	*n = (struct jobs_node) { name, out->nnodes };
 	found = tsearch(n, &known->nodes, jobs_compare);
-	if (!found || *found != n)
-		jobs_free_node(n);
-	else
-		known->nnodes++;
+	if (found && *found == n)
+		return jobs_add_node(out, name) ? n : NULL;
+	free(name);
+	free(n);
 	return found ? *found : NULL;
 }
 
@@ -95,7 +88,7 @@ static const char *jobs_user(struct jobs_known *known, uint32_t uid)
 
 static void jobs_forget(struct jobs_known *known)
 {
-	tdestroy(known->nodes, jobs_free_node);
+	tdestroy(known->nodes, free);
 	for (uint32_t i = 0; i < known->nusers; i++)
 		free(known->user[i].name);
 	free(known->user);
@@ -138,7 +131,7 @@ static bool jobs_load_cores(struct jobs *out, const job_resources_t *r,
 		uint32_t count = (uint32_t) r->sockets_per_node[shape] *
 				 r->cores_per_socket[shape];
 
-		node = jobs_node(known, name);
+		node = jobs_node(out, name, known);
 		fine = node && jobs_load_node(out, r->core_bitmap, at, count,
 					      node->number);
 		at += count;
@@ -178,31 +171,30 @@ static bool jobs_load_one(struct jobs *out, const slurm_job_info_t *j,
 		return false;
 	job->number = j->job_id;
 	job->id = jobs_load_id(j);
+	job->name = strdup(j->name ? j->name : "");
 	job->user = strdup(user);
 	job->partition = strdup(j->partition ? j->partition : "");
 	job->nodes = strdup(j->nodes ? j->nodes : "");
 	job->suspended = (j->job_state & JOB_STATE_BASE) == JOB_SUSPENDED;
 	job->takes_turns = turns_word_read(j->system_comment, &job->turns);
 	job->held = held_word_read(j->system_comment, &job->hold);
-	if (!job->id || !job->user || !job->partition || !job->nodes)
+	if (!job->id || !job->name || !job->user || !job->partition ||
+	    !job->nodes)
 		return false;
 	return !r || !r->core_bitmap || !r->nodes || !r->sockets_per_node ||
 	       !r->cores_per_socket || !r->sock_core_rep_count ||
 	       jobs_load_cores(out, r, known);
 }
 
-bool jobs_load(struct jobs *out)
+const char *jobs_load(struct jobs *out)
 {
 	struct jobs_known known = { 0 };
 	job_info_msg_t *msg = NULL;
 	bool fine = true;
 
 	*out = (struct jobs) { 0 };
-	if (slurm_load_jobs(0, &msg, SHOW_ALL | SHOW_DETAIL)) {
-		fprintf(stderr, "storm: slurmctld does not say its jobs: %s\n",
-			slurm_strerror(errno));
-		return false;
-	}
+	if (slurm_load_jobs(0, &msg, SHOW_ALL | SHOW_DETAIL))
+		return slurm_strerror(errno);
 	for (uint32_t i = 0; fine && i < msg->record_count; i++) {
 		const slurm_job_info_t *j = &msg->job_array[i];
 		uint32_t state = j->job_state & JOB_STATE_BASE;
@@ -211,9 +203,7 @@ bool jobs_load(struct jobs *out)
 			fine = jobs_load_one(out, j, &known);
 	}
 	fine = fine && jobs_share(out);
-	if (!fine)
-		fprintf(stderr, "storm: out of memory\n");
 	slurm_free_job_info_msg(msg);
 	jobs_forget(&known);
-	return fine;
+	return fine ? NULL : strerror(ENOMEM);
 }

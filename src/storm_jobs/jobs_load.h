@@ -9,7 +9,8 @@
 #include "jobs_model.h"
 
 /* Ask for the jobs that this user may see; out is filled, and is to be cleared in any
- * case.  False: slurmctld did not answer, or there is no memory; that was said. */
-bool jobs_load(struct jobs *out);
+ * case.  Returns NULL, or why it is not whole: slurmctld did not answer, or there is no
+ * memory. */
+const char *jobs_load(struct jobs *out);
 
 #endif

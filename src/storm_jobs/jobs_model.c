@@ -38,6 +38,20 @@ bool jobs_add_cores(struct jobs *j, const struct jobs_cores *c)
 	return true;
 }
 
+bool jobs_add_node(struct jobs *j, char *name)
+{
+	char **more = realloc(j->node, (j->nnodes + 1) * sizeof(*more));
+
+	if (more)
+		j->node = more;
+	if (!more || !name) {
+		free(name);
+		return false;
+	}
+	j->node[j->nnodes++] = name;
+	return true;
+}
+
 static int jobs_order(const void *x, const void *y)
 {
 	const struct jobs_cores *a = x, *b = y;
@@ -77,6 +91,7 @@ void jobs_clear(struct jobs *j)
 {
 	for (uint32_t i = 0; i < j->count; i++) {
 		free(j->job[i].id);
+		free(j->job[i].name);
 		free(j->job[i].user);
 		free(j->job[i].partition);
 		free(j->job[i].nodes);
@@ -84,6 +99,9 @@ void jobs_clear(struct jobs *j)
 	}
 	free(j->job);
 	free(j->cores);
+	for (uint32_t i = 0; i < j->nnodes; i++)
+		free(j->node[i]);
+	free(j->node);
 	*j = (struct jobs) { 0 };
 }
 

@@ -23,7 +23,7 @@ struct jobs_cores {
 struct jobs_job {
 	uint32_t number; /* also of an array's task, or of a component */
 	/* Slurm's words, users' in part (free). */
-	char *id, *user, *partition, *nodes;
+	char *id, *name, *user, *partition, *nodes;
 	bool suspended;
 	bool takes_turns, held;
 	struct turns_word turns; /* if takes_turns */
@@ -37,11 +37,16 @@ struct jobs {
 	uint32_t count;
 	struct jobs_cores *cores; /* ncores of them (free); sorted by share() */
 	uint32_t ncores, room;
+	char **node; /* names of nnodes nodes (free, and each) */
+	uint32_t nnodes;
 };
 
 /* Add an empty job, or cores of one.  NULL, false: no memory. */
 struct jobs_job *jobs_add(struct jobs *j);
 bool jobs_add_cores(struct jobs *j, const struct jobs_cores *c);
+/* Take over the name of one more node (free), whose number is nnodes - 1 then.  False: no
+ * memory. */
+bool jobs_add_node(struct jobs *j, char *name);
 /* Set with of all jobs.  O(n log n) in the cores, and in those that overlap.  False: no
  * memory. */
 bool jobs_share(struct jobs *j);

@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+#include <json-c/json.h>
+
 #include "jobs_model.h"
 
 /* Which jobs are printed. */
@@ -22,5 +24,8 @@ bool jobs_show_text(FILE *f, const struct jobs *j, const struct jobs_wish *w,
 		    uint32_t *shown);
 bool jobs_show_json(FILE *f, const struct jobs *j, const struct jobs_wish *w,
 		    uint32_t *shown);
+/* What the latter prints (json_object_put). */
+json_object *jobs_json_list(const struct jobs *j, const struct jobs_wish *w,
+			    uint32_t *shown, bool *wrong);
 
 #endif

@@ -51,6 +51,7 @@ static bool jobs_tell_missing(const struct jobs *j, const struct jobs_wish *w)
 static int jobs_run(const struct jobs_wish *w, bool json)
 {
 	struct jobs jobs;
+	const char *why;
 	uint32_t shown;
 	bool wrong;
 
@@ -59,7 +60,9 @@ static int jobs_run(const struct jobs_wish *w, bool json)
 		return SHOW_WRONG;
 	}
 	slurm_init(NULL);
-	if (!jobs_load(&jobs)) {
+	if ((why = jobs_load(&jobs))) {
+		fprintf(stderr, "storm: slurmctld does not say its jobs: %s\n",
+			why);
 		jobs_clear(&jobs);
 		return SHOW_WRONG;
 	}

@@ -15,7 +15,7 @@
 #include "src/libstorm/base/shown.h"
 #include "src/storm_check/check_tell.h"
 #include "src/storm_common/state_keys.h"
-#include "status_show.h"
+#include "status_facts.h"
 
 #define NAME_MOST 40 /* characters of a row's name */
 #define LEAST 10     /* nodes in a row, however few the columns are */

@@ -102,3 +102,15 @@ void status_nodes_clear(struct status_nodes *n)
 	xfree(n->node);
 	n->count = 0;
 }
+
+void status_nodes_copy(const struct status_nodes *from,
+		       struct status_nodes *out)
+{
+	*out = (struct status_nodes) { .count = from->count };
+	out->node = xcalloc(from->count, sizeof(*out->node));
+	for (uint32_t i = 0; i < from->count; i++) {
+		out->node[i] = from->node[i];
+		out->node[i].name = xstrdup(from->node[i].name);
+		out->node[i].is.name = out->node[i].name;
+	}
+}

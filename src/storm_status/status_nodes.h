@@ -28,6 +28,9 @@ struct status_nodes {
  * is wrong. */
 bool status_nodes_find(const char *list, uint16_t port,
 		       struct status_nodes *out);
+/* status_nodes_clear() it. */
+void status_nodes_copy(const struct status_nodes *from,
+		       struct status_nodes *out);
 void status_nodes_clear(struct status_nodes *n);
 
 #endif

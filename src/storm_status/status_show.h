@@ -8,24 +8,17 @@
 
 #include <stdio.h>
 
-#include "status_ask.h"
+#include <json-c/json.h>
 
-/* Another host's words, in printable ASCII. */
-struct status_word {
-	char text[STORM_GATHER_DATA + 1];
-};
-
-/* A value; a key. */
-struct status_word status_word_of(const struct storm_gather_entry *e);
-struct status_word status_key_of(const struct storm_gather_entry *e);
-
-/* How many nodes are silent. */
-uint32_t status_silent(const struct status_nodes *n);
+#include "status_facts.h"
 
 /* True: something is wrong. */
 bool status_show_text(FILE *f, const struct status_nodes *n,
 		      const struct status_answer *a, uint16_t port);
 bool status_show_json(FILE *f, const struct status_nodes *n,
 		      const struct status_answer *a, uint16_t port);
+/* What that prints (json_object_put). */
+json_object *status_json(const struct status_nodes *n,
+			 const struct status_answer *a, uint16_t port);
 
 #endif

@@ -17,7 +17,7 @@
 #include "src/storm_common/show_options.h"
 #include "src/storm_common/state_keys.h"
 #include "status_begin.h"
-#include "status_show.h"
+#include "status_facts.h"
 #include "why_show.h"
 
 static const char usage[] =

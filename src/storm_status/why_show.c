@@ -15,7 +15,7 @@
 #include <json-c/json.h>
 
 #include "src/storm_common/fallback_word.h"
-#include "status_show.h"
+#include "status_facts.h"
 #include "why_show.h"
 
 #define WORD 16

@@ -18,6 +18,7 @@ static uint32_t job(struct jobs *j, const char *id, const char *comment)
 
 	must(one);
 	one->id = strdup(id);
+	one->name = strdup("job\033[31m\n</script>\"\xe2\x80\xae\xe5\xb1\xb1");
 	one->number = 7000 + j->count;
 	one->user = strdup("mary\033[31m</script>\"\n");
 	one->partition = strdup("gang");
@@ -201,6 +202,10 @@ START_TEST(test_json)
 	must(json_object_object_get_ex(json_object_array_get_idx(list, 0),
 				       "got", &value));
 	must(json_object_get_double(value) == 0.75);
+	must(json_object_object_get_ex(json_object_array_get_idx(list, 0),
+				       "name", &value));
+	must(!strcmp(json_object_get_string(value),
+		     "job?[31m?</script>\"??????"));
 	must(json_object_object_get_ex(json_object_array_get_idx(list, 0),
 				       "with", &value));
 	must(!strcmp(json_object_get_string(json_object_array_get_idx(value, 0)),
