@@ -30,6 +30,7 @@ static const struct storm_verb {
 	{ "metrics", "storm_metrics", false },
 	{ "stack", "storm_stack", false },
 	{ "status", "storm_status", false },
+	{ "top", "storm_top", false },
 	{ "why", "storm_why", false },
 };
 
@@ -44,6 +45,7 @@ static const char usage[] =
 	"       storm metrics [OPTIONS]\n"
 	"       storm stack [OPTIONS] JOB[.STEP]\n"
 	"       storm status [OPTIONS]\n"
+	"       storm top [OPTIONS]\n"
 	"       storm why [OPTIONS] [JOB[.STEP]]\n"
 	"check: what STORM needs on this host, and the network to agents.\n"
 	"hold, release: take the turns of a running job from it; give them back.\n"
@@ -55,6 +57,7 @@ static const char usage[] =
 	"metrics: what the agents of all nodes say, for Prometheus.\n"
 	"stack: where the tasks of a job are, equal stacks in one line.\n"
 	"status: what the agents of all nodes say, by one question.\n"
+	"top: who runs in which turn on which nodes, live.\n"
 	"why: why Slurm launched a step in STORM's place.\n"
 	"\n"
 	"  -V, --version  print the version\n"
@@ -94,7 +97,7 @@ int main(int argc, char **argv)
 	/* options may stand before hold and release, which know their version */
 	if (*verb == '-')
 		return storm_become("storm_hold", argv);
-	fputs("storm: check, each, hold, jobs, map, metrics, ps, release, run, stack, status or why; see storm --help\n",
+	fputs("storm: check, each, hold, jobs, map, metrics, ps, release, run, stack, status, top or why; see storm --help\n",
 	      stderr);
 	return USAGE;
 }

@@ -7,17 +7,23 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "show_options.h"
 #include "slurm_build.h"
 #include "storm_config.h"
 
 #define OPTION_JSON 256
+#define COLUMNS 80 /* where neither a terminal nor COLUMNS says how many */
 
 static const struct option known[] = {
 	{ "all", no_argument, NULL, 'a' },
 	{ "nodelist", required_argument, NULL, 'w' },
+	{ "delay", required_argument, NULL, 'd' },
+	{ "once", no_argument, NULL, '1' },
 	{ "json", no_argument, NULL, OPTION_JSON },
 	{ "version", no_argument, NULL, 'V' },
 	{ "help", no_argument, NULL, 'h' },
@@ -45,6 +51,12 @@ bool show_options(int argc, char **argv, const char *letters, const char *usage,
 		case 'w':
 			out->list = optarg;
 			break;
+		case 'd':
+			out->delay = optarg;
+			break;
+		case '1':
+			out->once = true;
+			break;
 		case OPTION_JSON:
 			out->json = true;
 			break;
@@ -61,4 +73,15 @@ bool show_options(int argc, char **argv, const char *letters, const char *usage,
 		}
 	}
 	return true;
+}
+
+unsigned int show_columns(void)
+{
+	const char *env = getenv("COLUMNS");
+	struct winsize size;
+	int n = env ? atoi(env) : 0;
+
+	if (n <= 0 && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+		n = size.ws_col;
+	return n > 0 ? (unsigned int) n : COLUMNS;
 }

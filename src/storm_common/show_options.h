@@ -1,5 +1,6 @@
 /*
- * show_options.h - the command line that storm status, map, why and jobs have in common.
+ * show_options.h - the command line that storm status, map, why, jobs and top have in
+ * common.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -12,8 +13,10 @@
 enum { SHOW_FINE = 0, SHOW_WRONG = 1, SHOW_USAGE = 2 };
 
 struct show_options {
-	const char *list; /* -w: nodes; NULL: all */
-	bool all;	  /* -a */
+	const char *list;  /* -w: nodes; NULL: all */
+	const char *delay; /* -d, as it was given; NULL: it was not */
+	bool all;	   /* -a */
+	bool once;	   /* -1 */
 	bool json;
 };
 
@@ -22,5 +25,8 @@ struct show_options {
  * printed, or an option is wrong. */
 bool show_options(int argc, char **argv, const char *letters, const char *usage,
 		  struct show_options *out, int *code);
+
+/* How wide standard output is. */
+unsigned int show_columns(void);
 
 #endif

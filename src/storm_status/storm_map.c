@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "slurm/slurm.h"
@@ -21,8 +20,6 @@
 #include "src/storm_common/state_keys.h"
 #include "status_begin.h"
 
-#define COLUMNS 80 /* where neither a terminal nor COLUMNS says how many */
-
 static const char usage[] =
 	"Usage: storm map [OPTIONS]\n"
 	"Show each node as one character, and what that means.\n"
@@ -33,17 +30,6 @@ static const char usage[] =
 	"  -h, --help            print this summary\n"
 	"\n"
 	"Exit status: 0 all is well, 1 something is wrong, 2 usage.\n";
-
-static unsigned int map_columns(void)
-{
-	const char *env = getenv("COLUMNS");
-	struct winsize size;
-	int n = env ? atoi(env) : 0;
-
-	if (n <= 0 && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
-		n = size.ws_col;
-	return n > 0 ? (unsigned int) n : COLUMNS;
-}
 
 static enum map_slurm map_state(uint32_t state)
 {
@@ -126,7 +112,8 @@ static int map_run(const char *list, bool json)
 		const struct map m = { &nodes, &answer, slurm };
 
 		wrong = json ? map_show_json(stdout, &m) :
-			       map_show_text(stdout, &m, map_columns(), colour);
+			       map_show_text(stdout, &m, show_columns(),
+					     colour);
 	}
 	xfree(slurm);
 	status_answer_clear(&answer);

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.storm_only
 MISSES = "STORM was built for that of Slurm"
 TOOLS = ("storm_agent", "storm_strober", "sbcast_storm", "storm_hold", "storm_check_nodes",
          "storm_stack", "storm_status", "storm_why", "storm_jobs", "storm_map",
-         "storm_metrics")
+         "storm_metrics", "storm_top")
 
 
 def recorded():

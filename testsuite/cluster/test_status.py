@@ -9,10 +9,14 @@ import signal
 import pytest
 
 from harness import Lab, until
+from tree import TOP
 
 pytestmark = pytest.mark.storm_only
 
 STATUS = ["storm", "status"]
+#: what users may call a job
+HOSTILE = "x\033[31m</script>\"\u202e\u5c71\n\\"
+SHOWN = "x?[31m</script>\"???????\\"  # in JSON
 
 
 def new_lab(name, nodes, conf=()):
@@ -68,6 +72,16 @@ def test_all_is_well(lab):
     assert (now["code"], now["silent"], now["health"]) == (0, {}, {"well": "n[1-4]"})
 
 
+def top(lab, *words, user="user"):
+    return lab.run(["storm", "top", *words], cwd="/", user=user)
+
+
+def on_terminal(lab, steps, *words):
+    """storm top on a terminal of 30 lines and 90 columns: run_terminal.py has the steps."""
+    return lab.run(["env", "TERM=xterm", "python3", f"{TOP}/testsuite/cluster/run_terminal.py",
+                    json.dumps(steps), "storm", "top", *words], cwd="/", user="user").stdout
+
+
 def shared(lab):
     return json.loads(lab.run(["storm", "jobs", "--json"], cwd="/", user="user").stdout)
 
@@ -80,6 +94,7 @@ def test_turns(lab):
     jobs = []
     for _ in range(2):
         done = lab.run(["sbatch", "-pshared", "-N4", "-n16", "--mem=10", "-o/dev/null",
+                        "-J", HOSTILE,
                         "--wrap", "srun sleep 300"], cwd="/tmp", user="user")
         assert done.returncode == 0, done.stderr
         jobs.append(done.stdout.split()[-1])
@@ -93,9 +108,48 @@ def test_turns(lab):
         assert (one["turns"], one["of"], one["quantum"]) == (1, 2, 0.05)
         done = lab.run(["storm", "jobs", jobs[0]], cwd="/", user="user")
         assert done.returncode == 0 and len(done.stdout.splitlines()) == 2, done.stdout
+        see_on_top(lab, jobs)
     finally:
         lab.run(["scancel", "-u", "user"], cwd="/", user="user")
     lab.wait_idle()
+
+
+def see_on_top(lab, jobs):
+    """Both jobs take turns on all four nodes, and have a name that no terminal may obey."""
+    done = top(lab, "--once")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    assert all(c == "\n" or " " <= c <= "~" for c in done.stdout), repr(done.stdout)
+    rows = [line.split() for line in done.stdout.splitlines()]
+    at = rows.index(["SLOT", "n1", "n2", "n3", "n4"])
+    for slot, row in enumerate(rows[at + 1:at + 3]):
+        assert row[0] == str(slot) and row[1:] in [[j] * 4 for j in jobs], done.stdout
+    assert "quantum 50 ms on n[1-4]" in done.stdout and "4 members" in done.stdout
+    assert "/s)" not in done.stdout, done.stdout
+    assert "x\\x1b[31m" in done.stdout, done.stdout
+    whole = json.loads(top(lab, "--json", "--delay=0.5").stdout)
+    assert [job["name"] for job in whole["jobs"]] == [SHOWN, SHOWN], whole
+    column, = whole["matrix"]
+    assert (column["nodes"], column["count"], column["silent"]) == ("n[1-4]", 4, False)
+    assert [s["slot"] for s in column["slots"]] == [0, 1], column
+    assert sorted(s["jobs"][0] for s in column["slots"]) == sorted(jobs), column
+    assert whole["rates"]["launches"] >= 0 and whole["agents"]["no_answer"] == [], whole
+    said = on_terminal(lab, [["steps", "h"], ["PgDn", "h"], ["steps", [5, 20]],
+                             ["j/k", "jjkG"], ["", [24, 80]], ["h help", "q"]], "-d0.5")
+    assert said.endswith("\nended 0, terminal as before\n"), said
+    assert f"{jobs[0]} " in said and "\033[31m</script>" not in said, said
+
+
+def test_top_needs_a_terminal(lab):
+    """It says so, and names the option that does not."""
+    for words, text in (([], "top needs a terminal: storm top --once"),
+                        (["-d0.4"], "-d 0.4 is no number of seconds from 0.5"),
+                        (["-dnan"], "-d nan is no"), (["everything"], "takes no everything")):
+        done = top(lab, *words)
+        assert done.returncode == 2 and text in done.stderr, done.stderr
+    for term in ("TERM=dumb", "TERM=", "TERM=nonesuch"):
+        done = lab.run(["script", "-qec", f"{term} storm top", "/dev/null"], cwd="/", user="user")
+        assert done.returncode == 2 and f"{term} is no terminal" in done.stdout, done.stdout
+        assert "storm top --once" in done.stdout and "\033" not in done.stdout, done.stdout
 
 
 def test_some_do_not_answer(lab):
@@ -109,6 +163,7 @@ def test_some_do_not_answer(lab):
         now = asked(lab)
         text = status(lab).stdout
         drawn = lab.run(["storm", "map"], cwd="/", user="user")
+        live = top(lab, "--once")
         until(lambda: all(int(e) > int(before) for e in asked(lab, "-w", "n1,n4")["epoch"]),
               "another epoch")
     finally:
@@ -119,6 +174,9 @@ def test_some_do_not_answer(lab):
     assert "is stopped, or hangs" in now["silent"]["n3"], now
     assert list(now["health"].values()) == ["n[1,4]"], now
     assert drawn.returncode == 1 and re.search(r"^n1 [.#]xx[.#]$", drawn.stdout, re.M), drawn.stdout
+    assert live.returncode == 1 and "2 of 4 agents answer" in live.stdout, live.stdout
+    assert re.search(r"^no answer n2: nothing answers", live.stdout, re.M), live.stdout
+    assert re.search(r"^SLOT +n1 +n2! +n3! +n4$|no job runs", live.stdout, re.M), live.stdout
     assert text.startswith("2 of 4 agents answer\nno answer  n2: nothing answers"), text
     until(lambda: asked(lab)["gang"] == {"member": "n[1-4]"}, "all to be members again")
 
@@ -211,8 +269,12 @@ def test_slurmctld_is_not_needed(lab):
     os.kill(pid, signal.SIGSTOP)
     try:
         assert asked(lab)["health"] == {"well": "n[1-4]"}
+        # it goes on with what the agents say
+        said = on_terminal(lab, [["steps", ""], ["no answer yet", "q"]], "-d0.5")
     finally:
         os.kill(pid, signal.SIGCONT)
+    assert said.endswith("\nended 0, terminal as before\n"), said
+    assert "slurmctld does not say its jobs" in said, said
 
 
 def test_as_few_datagrams_for_many():
@@ -237,9 +299,17 @@ def test_as_few_datagrams_for_many():
 
 
 def test_private_nodes():
-    """slurm.conf hides nodes from users: they see versions alone."""
-    made = new_lab("private", 2, ["PrivateData=nodes"])
+    """slurm.conf hides nodes from users: they see versions alone. And jobs: they see theirs."""
+    made = new_lab("private", 2, ["PrivateData=nodes,jobs"])
     try:
+        made.run(["sbatch", "-N2", "-o/dev/null", "--wrap", "sleep 300"], cwd="/tmp", user="user")
+        until(lambda: "all" in top(made, "-1").stdout.split(), "the job to run")
+        for user, hidden in (("user", True), ("other", True), ("root", False)):
+            text = top(made, "--once", user=user).stdout
+            assert ("not to be seen: PrivateData" in text) == hidden, text
+            assert ("steps " in text) != hidden, text
+            assert ("no job runs that you may see" in text) == (user == "other"), text
+        made.run(["scancel", "-u", "user"], cwd="/", user="user")
         mine, all_of_it = asked(made), asked(made, user="root")
         assert set(mine) == {"silent", "datagrams", "code", "build"}, mine
         assert {"health", "launches", "sessions"} <= set(all_of_it)

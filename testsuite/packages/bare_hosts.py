@@ -20,7 +20,8 @@ import time
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge", "iproute2", "procps",
             "passwd", "python3",
             # what ours depend on: these hosts know no archive to get it from
-            "libibverbs1", "librdmacm1", "libhwloc15", "libpmix2", "libdw1")
+            "libibverbs1", "librdmacm1", "libhwloc15", "libpmix2", "libdw1",
+            "libncursesw6")
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 ENV = {"PATH": PATH, "HOME": "/root", "LC_ALL": "C.UTF-8",
        "DEBIAN_FRONTEND": "noninteractive"}
