@@ -55,6 +55,7 @@
 #include "agent_answer.h"
 #include "agent_fallback.h"
 #include "agent_io.h"
+#include "agent_launched.h"
 #include "agent_worker.h"
 #include "src/storm_common/storm_conf.h"
 
@@ -169,6 +170,7 @@ struct agent {
 	struct agent_neighbours neighbours;
 	struct agent_count count;
 	struct agent_fallbacks fallbacks;
+	struct agent_launches launches;
 
 	/* Each of these is private to the part of its name. */
 	struct {

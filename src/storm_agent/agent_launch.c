@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "slurm/slurm.h"
@@ -431,6 +432,28 @@ void agent_launch_signal(struct agent_session *s, const void *buf, size_t len,
 	good = s->launched &&
 	       agent_message_is_signal(msg, len - STEP_SIGNAL_HEAD, &s->step);
 	agent_launch_pass(s, order, good, msg, len - STEP_SIGNAL_HEAD, now);
+}
+
+void agent_launch_told(struct agent_session *s, const void *buf, size_t len)
+{
+	struct agent_launched one = {
+		.uid = s->step.uid,
+		.job = s->step.job_id,
+		.step = s->step.step_id,
+		.het = s->step.het,
+		.at = time(NULL),
+		.len = (uint8_t) len,
+	};
+	struct launch_record r;
+
+	/* the owner chooses job and step; slurmstepd has them of slurmctld */
+	if (!s->stepd || s->told)
+		return;
+	s->told = true;
+	if (!launch_record_unpack(&r, buf, len))
+		return;
+	memcpy(one.record, buf, len);
+	agent_launched_add(&s->a->launches, &one);
 }
 
 uint64_t agent_launch_tick(struct agent *a, uint64_t now)

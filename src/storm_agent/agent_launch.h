@@ -21,6 +21,8 @@ void agent_launch(struct agent_session *s, const void *buf, size_t len,
  * slurmd}.  One that has an old number is ignored. */
 void agent_launch_signal(struct agent_session *s, const void *buf, size_t len,
 			 uint64_t now);
+/* Keep the times of an event LAUNCHED, if the session may tell them. */
+void agent_launch_told(struct agent_session *s, const void *buf, size_t len);
 /* Look up the address on which slurmd listens, if that is only the node's. */
 void agent_launch_look(struct agent *a);
 /* Connect to slurmd, or try again.  Returns when to call again, or

@@ -45,6 +45,8 @@ struct agent_session {
 	struct agent_file *files;
 	/* agent_launch.c */
 	bool launched;	/* got an event LAUNCH */
+	bool stepd;	/* the step's slurmstepd has come: it is a true one */
+	bool told;	/* got an event LAUNCHED */
 	uint32_t order; /* number of the last event SIGNAL */
 	struct agent_launch *launches;
 };

@@ -17,6 +17,15 @@
 #define STATE_WHY "why"
 #define STATE_WHY_MOST 20
 
+/* This question, and "", " JOB" or " JOB.STEP": how long have the phases of launches by
+ * STORM taken?  The asker is told of the same steps as by STATE_WHY.  A node answers with its last
+ * STATE_LAUNCHED_MOST, and the last STATE_WHY_MOST of that job or step: key as there;
+ * value {u64 seconds since 1970, u32 uid, a record of launch_record.h}, in network byte
+ * order. */
+#define STATE_LAUNCHED "launched"
+#define STATE_LAUNCHED_MOST 100
+#define STATE_LAUNCHED_HEAD 12
+
 /* Values, of few words each, so that equal nodes become one entry. */
 #define STATE_BUILD "build"   /* AGENT_BUILD of agent_contract.h */
 #define STATE_HEALTH "health" /* health_word(), or STATE_WELL */

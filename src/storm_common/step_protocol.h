@@ -50,6 +50,13 @@ enum step_event {
 	 * last one is ignored.
 	 */
 	STEP_EVENT_SIGNAL = 2,
+	/*
+	 * To one node, when all tasks of the step run: how long its launch has
+	 * taken (launch_record.h).  The agent keeps the first one of a session
+	 * in which it launched the step and the step's slurmstepd has come.
+	 * Others are ignored, as is one that is malformed: nothing is reported.
+	 */
+	STEP_EVENT_LAUNCHED = 3,
 };
 #define STEP_LAUNCH_HEAD 2
 #define STEP_SIGNAL_HEAD 4

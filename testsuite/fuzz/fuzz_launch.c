@@ -128,6 +128,28 @@ static void signaled(struct agent_session *s, const uint8_t *buf, size_t len,
 	must(!s->launches->next);
 }
 
+/* Only the first record of a session counts, and only of a true step. */
+static void told(struct agent *a, struct agent_session *s, const uint8_t *buf,
+		 size_t len)
+{
+	struct launch_record r;
+
+	agent_launch_told(s, buf, len);
+	must(!s->told && !a->launches.added);
+	s->stepd = true;
+	agent_launch_told(s, buf, len);
+	must(s->told);
+	must(a->launches.added == launch_record_unpack(&r, buf, len));
+	if (!a->launches.added)
+		return;
+	must(a->launches.last[0].len == len &&
+	     !memcmp(a->launches.last[0].record, buf, len));
+	must(a->launches.last[0].job == 7);
+	a->launches.last[0].len = 0;
+	agent_launch_told(s, buf, len);
+	must(!a->launches.last[0].len);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const log_options_t quiet_log = {
@@ -166,6 +188,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	must(!s.launches && a.count.launches == 1);
 	signaled(&s, buf, len, w.now);
+	told(&a, &s, buf, len);
 	agent_launch_session_close(&s);
 	free(buf);
 	free(said);

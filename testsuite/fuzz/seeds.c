@@ -1309,8 +1309,36 @@ static void launch_signal(const char *name, int more, uint32_t job,
 	end("launch", name);
 }
 
+/* What an agent keeps of a launch; the first two are of fuzz_launch. */
+static void launched(const char *harness, const char *name, uint8_t slows)
+{
+	begin();
+	if (!strcmp(harness, "launch")) {
+		length_is(length()); /* no answer */
+		storm_put8(&o, 1);
+	}
+	storm_put8(&o, 1);
+	storm_put32(&o, 8);
+	storm_put32(&o, 16);
+	for (uint32_t i = 0; i < 8; i++) {
+		storm_put32(&o, i == 3 ? 0 : i * 1000);
+		storm_put32(&o, i == 3 ? UINT32_MAX : 900);
+	}
+	storm_put8(&o, slows);
+	for (uint8_t i = 0; i < slows; i++) {
+		storm_put8(&o, (uint8_t) (6 - i));
+		storm_put8(&o, i);
+		storm_put8(&o, 6);
+		storm_put(&o, "n[1-4]", 6);
+	}
+	end(harness, name);
+}
+
 static void launch(void)
 {
+	launched("launch", "told", 1);
+	launched("launched", "whole", 3);
+	launched("launched", "plain", 0);
 	uint8_t *l;
 
 	begin();

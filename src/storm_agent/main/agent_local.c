@@ -154,6 +154,7 @@ static void agent_local_step(struct agent *a, struct agent_conn *c)
 	c->s = agent_session_of_step(a, &step);
 	if (c->s) {
 		a->count.steps++;
+		c->s->stepd = true;
 		if (!c->stepd)
 			c->stepd = agent_stepd_watch(c->s, c->io.fd, node,
 						     agent_local_drain);

@@ -95,6 +95,8 @@ static void agent_nm_event(void *host, void *ctx, uint64_t session,
 		agent_launch(s, buf, len, storm_now());
 	else if (remote_event == STEP_EVENT_SIGNAL)
 		agent_launch_signal(s, buf, len, storm_now());
+	else if (remote_event == STEP_EVENT_LAUNCHED)
+		agent_launch_told(s, buf, len);
 	else
 		debug("session %016" PRIx64 ": unknown event %u", session,
 		      remote_event);

@@ -15,6 +15,7 @@
 #include "agent_state.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/protocol/nm/nm.h"
+#include "src/libstorm/wire/wire.h"
 #include "src/storm_agent/agent.h"
 #include "src/storm_agent/agent_session.h"
 #include "src/storm_agent/turns/agent_gang.h"
@@ -118,6 +119,21 @@ static bool agent_state_is_root(uint32_t uid)
 	return !uid || uid == slurm_conf.slurm_user_id;
 }
 
+struct state_key {
+	char text[STORM_GATHER_KEY + 1];
+};
+
+static struct state_key agent_state_step(uint32_t job, uint32_t step,
+					 uint32_t het)
+{
+	struct state_key key;
+	int len = snprintf(key.text, sizeof(key.text), "%u.%u", job, step);
+
+	if (het != NO_VAL)
+		snprintf(key.text + len, sizeof(key.text) - len, "+%u", het);
+	return key;
+}
+
 static void agent_state_why(const struct agent *a, uint32_t uid,
 			    const char *which, storm_gather_t *own)
 {
@@ -132,18 +148,64 @@ static void agent_state_why(const struct agent *a, uint32_t uid,
 		return;
 	n = agent_fallback_find(&a->fallbacks, &want, f, STATE_WHY_MOST);
 	for (unsigned int i = 0; i < n; i++) {
-		char key[STORM_GATHER_KEY + 1], value[STORM_GATHER_DATA];
-		int len = snprintf(key, sizeof(key), "%u.%u", f[i]->job,
-				   f[i]->step);
+		const struct state_key key =
+			agent_state_step(f[i]->job, f[i]->step, f[i]->het);
+		char value[STORM_GATHER_DATA];
 
-		if (f[i]->het != NO_VAL)
-			snprintf(key + len, sizeof(key) - len, "+%u",
-				 f[i]->het);
 		snprintf(value, sizeof(value), "%" PRIu64 " %s %s",
 			 (uint64_t) f[i]->at, fallback_word(f[i]->cause),
 			 f[i]->text);
-		agent_state_value(own, key, value);
+		agent_state_value(own, key.text, value);
 	}
+}
+
+static void agent_state_launch(const struct agent_launched *l,
+			       storm_gather_t *own)
+{
+	const struct state_key key = agent_state_step(l->job, l->step, l->het);
+	uint8_t value[STORM_GATHER_DATA];
+	struct storm_out o = { value, value + sizeof(value), false };
+
+	storm_put64(&o, (uint64_t) l->at);
+	storm_put32(&o, l->uid);
+	storm_put(&o, l->record, l->len);
+	storm_gather_value(own, key.text, strlen(key.text), value,
+			   (size_t) (o.p - value));
+}
+
+static void agent_state_launched(const struct agent *a, uint32_t uid,
+				 const char *which, storm_gather_t *own)
+{
+	struct agent_launched_want want = {
+		.all_users = agent_state_is_root(uid),
+		.uid = uid,
+	};
+	const struct agent_launched *l[STATE_LAUNCHED_MOST];
+	unsigned int n;
+
+	if (!fallback_parse(which, &want.which))
+		return;
+	/* equal values become one, so one may be there twice */
+	n = want.which.one ? agent_launched_find(&a->launches, &want, l,
+						 STATE_WHY_MOST) :
+			     0;
+	for (unsigned int i = 0; i < n; i++)
+		agent_state_launch(l[i], own);
+	want.which.one = false;
+	n = agent_launched_find(&a->launches, &want, l, STATE_LAUNCHED_MOST);
+	for (unsigned int i = 0; i < n; i++)
+		agent_state_launch(l[i], own);
+}
+
+/* What follows in the question after this word: "", or after a space.  NULL: it is
+ * another question. */
+static const char *agent_state_after(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	if (strncmp(text, word, len) || (text[len] && text[len] != ' '))
+		return NULL;
+	return text + len + (text[len] == ' ');
 }
 
 void agent_state(struct agent *a, const struct agent_session *s,
@@ -151,12 +213,13 @@ void agent_state(struct agent *a, const struct agent_session *s,
 {
 	uint32_t uid = s->step.uid;
 	char text[STORM_GATHER_QUERY + 1];
+	const char *which;
 
 	snprintf(text, sizeof(text), "%.*s", (int) len, (const char *) query);
-	if (!strcmp(text, STATE_WHY))
-		agent_state_why(a, uid, "", own);
-	else if (!strncmp(text, STATE_WHY " ", strlen(STATE_WHY " ")))
-		agent_state_why(a, uid, text + strlen(STATE_WHY " "), own);
+	if ((which = agent_state_after(text, STATE_WHY)))
+		agent_state_why(a, uid, which, own);
+	if ((which = agent_state_after(text, STATE_LAUNCHED)))
+		agent_state_launched(a, uid, which, own);
 	if (strcmp(text, STATE_QUERY))
 		return;
 	agent_state_value(own, STATE_BUILD, AGENT_BUILD);

@@ -1,0 +1,59 @@
+/*
+ * agent_launched.c - see agent_launched.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "agent_launched.h"
+
+static uint64_t launched_oldest(const struct agent_launches *all)
+{
+	return all->added > AGENT_LAUNCHED ? all->added - AGENT_LAUNCHED : 0;
+}
+
+static bool launched_same(const struct agent_launched *x,
+			  const struct agent_launched *y)
+{
+	return x->uid == y->uid && x->job == y->job && x->step == y->step &&
+	       x->het == y->het;
+}
+
+void agent_launched_add(struct agent_launches *all,
+			const struct agent_launched *one)
+{
+	for (uint64_t i = all->added; i > launched_oldest(all); i--) {
+		struct agent_launched *l = &all->last[(i - 1) % AGENT_LAUNCHED];
+
+		if (launched_same(l, one)) {
+			*l = *one;
+			return;
+		}
+	}
+	all->last[all->added++ % AGENT_LAUNCHED] = *one;
+}
+
+static bool launched_is(const struct agent_launched *l,
+			const struct agent_launched_want *w)
+{
+	return (w->all_users || l->uid == w->uid) &&
+	       (!w->which.one ||
+		(l->job == w->which.job &&
+		 (w->which.any_step || l->step == w->which.step)));
+}
+
+unsigned int agent_launched_find(const struct agent_launches *all,
+				 const struct agent_launched_want *want,
+				 const struct agent_launched **out,
+				 unsigned int max)
+{
+	unsigned int found = 0;
+
+	for (uint64_t i = all->added; i > launched_oldest(all) && found < max;
+	     i--) {
+		const struct agent_launched *l =
+			&all->last[(i - 1) % AGENT_LAUNCHED];
+
+		if (launched_is(l, want))
+			out[found++] = l;
+	}
+	return found;
+}
