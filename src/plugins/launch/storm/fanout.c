@@ -273,6 +273,7 @@ static char *fanout_wait_cast(struct storm_session *s, storm_event_t *event,
 
 	/* Bounded: an operation without progress ends after op_timeout. */
 	while (!storm_test_event(event, true, storm_now() + POLL_NS, &out)) {
+		step_timed_behind(s, event);
 		if (storm_session_gave_up(s)) {
 			*given_up = true;
 			return NULL;

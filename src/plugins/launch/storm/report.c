@@ -196,10 +196,13 @@ static void task_reports_handle(struct storm_session *s, const struct item *it)
 			ids[j - i] = refs[j].task;
 			pids[j - i] = s->reports->pids[refs[j].task];
 		}
-		if (it->kind == STEP_REPORT_STARTED)
+		if (it->kind == STEP_REPORT_STARTED) {
+			/* handlers wake srun's thread, which asks for it */
+			step_timed_started(s, !i,
+					   s->reports->node_name[refs[i].node]);
 			task_reports_started(s, refs[i].node, ids, pids, j - i,
 					     it->code);
-		else
+		} else
 			task_reports_exited(s, ids, j - i, it->code);
 	}
 	xfree(ids);
@@ -335,7 +338,7 @@ static void task_reports_on_report(void *arg, const struct storm_report *r)
 	else if (r->kind == STEP_REPORT_SIGNALED)
 		step_told_reported(s, r);
 	else if (r->kind == STEP_REPORT_SLOT)
-		storm_session_slot(s, r->code);
+		storm_session_slot(s, r);
 	else
 		task_reports_push(s, r);
 }

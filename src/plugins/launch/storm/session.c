@@ -254,6 +254,7 @@ void storm_session_drop_domain(struct storm_session *s)
 	if (!sd)
 		return;
 	step_told_close(s);
+	step_timed_close(&s->timed);
 	storm_record_domain(&s->rec, sd->d);
 	step_domain_destroy(sd);
 	s->domain = NULL;
@@ -284,20 +285,22 @@ void storm_session_delivered(struct storm_session *s,
 		for (n = r->ids.r[i].first;
 		     n <= r->ids.r[i].last && n < s->nanswers; n++)
 			session_settle(s, n, ANSWER_CAME, r->code);
+	step_timed_delivered(&s->timed, r);
 	slurm_cond_broadcast(&s->cond);
 	slurm_mutex_unlock(&s->lock);
 }
 
-void storm_session_slot(struct storm_session *s, uint32_t ms)
+void storm_session_slot(struct storm_session *s, const struct storm_report *r)
 {
 	struct storm_span *slot = &s->rec.phase[LAUNCH_PHASE_SLOT];
-	uint64_t now = storm_now(), long_ago = (uint64_t) ms * STORM_MS;
+	uint64_t now = storm_now(), long_ago = (uint64_t) r->code * STORM_MS;
 
 	slurm_mutex_lock(&s->lock);
 	/* such a wait cannot be */
 	if (long_ago < now && long_ago > slot->end - slot->start) {
 		slot->start = now - long_ago;
 		slot->end = now;
+		step_timed_slot(&s->timed, r);
 	}
 	slurm_mutex_unlock(&s->lock);
 }

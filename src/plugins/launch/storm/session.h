@@ -12,6 +12,7 @@
 #include "src/common/slurm_protocol_defs.h"
 
 #include "step_domain.h"
+#include "step_timed.h"
 #include "step_told.h"
 #include "timeline.h"
 
@@ -55,6 +56,7 @@ struct storm_session {
 
 	uint32_t holders; /* see storm_session_hold(); lock: all sessions' */
 	struct step_signals signals;
+	struct step_timed timed;
 
 	uint32_t tasks;
 	uint32_t *task_node;  /* node of the step's layout, by task */
@@ -112,8 +114,8 @@ void storm_session_await_starts(void);
  * as agents report. */
 void storm_session_delivered(struct storm_session *s,
 			     const struct storm_report *r);
-/* On a node tasks have waited so many ms for their job's turn. */
-void storm_session_slot(struct storm_session *s, uint32_t ms);
+/* On a node tasks have waited for their job's turn, as its agent reports. */
+void storm_session_slot(struct storm_session *s, const struct storm_report *r);
 /* A node is lost. */
 void storm_session_fault(struct storm_session *s, const struct storm_fault *f);
 /* Expect answers of so many nodes; before the launch message is given to

@@ -168,6 +168,8 @@ int storm_step_launch_wait_start(slurm_step_ctx_t *ctx)
 		s->rec.phase[LAUNCH_PHASE_EXEC].end = storm_now();
 		s->rec.phase[LAUNCH_PHASE_RUN].start =
 			s->rec.phase[LAUNCH_PHASE_EXEC].end;
+		if (rc == SLURM_SUCCESS && !over)
+			step_timed_tell(s);
 	}
 	return rc;
 }
