@@ -1,6 +1,6 @@
 /*
- * storm_why.c - storm why: why Slurm launched a step in STORM's place.  The agents keep
- * the last ones, so it is known when the step is over.
+ * storm_why.c - storm why: why a launch was slow, or why Slurm launched a step in STORM's
+ * place.  The agents keep the last ones, so it is known when the step is over.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -18,11 +18,13 @@
 #include "src/storm_common/state_keys.h"
 #include "status_begin.h"
 #include "status_facts.h"
+#include "why_launch.h"
 #include "why_show.h"
 
 static const char usage[] =
 	"Usage: storm why [OPTIONS] [JOB[.STEP]]\n"
-	"Show why Slurm launched steps in STORM's place: of this job, or the last ones.\n"
+	"Show how long launches by STORM took, phase by phase, and why Slurm launched steps\n"
+	"in STORM's place: of this job, or the last ones.\n"
 	"\n"
 	"      --json            print JSON\n"
 	"  -V, --version         print the version\n"
@@ -45,48 +47,87 @@ static void why_tell_nothing(const char *step)
 {
 	if (step)
 		fprintf(stderr,
-			"storm: no agent knows that Slurm launched a step %s of yours in STORM's place: STORM launched it, it has fewer than LaunchNodes nodes, did not ask for --launch=storm, or is long ago\n",
+			"storm: no agent knows a step %s of yours: it has fewer than LaunchNodes nodes, did not ask for --launch=storm, was over at once, or is long ago\n",
 			step);
 	else
 		fprintf(stderr,
-			"storm: no agent knows a step of yours that Slurm launched in STORM's place\n");
+			"storm: no agent knows a launch of a step of yours\n");
 }
 
-static int why_run(const char *step, bool json)
+/* What was answered to a question, and its text beside it; a word and the step. */
+static int why_ask(struct status_nodes *nodes, const struct storm_conf *c,
+		   const char *word, const char *step,
+		   struct status_answer *out)
 {
-	struct status_nodes nodes;
-	struct status_answer answer;
-	struct storm_conf conf;
 	char query[32];
+	int err;
+
+	snprintf(query, sizeof(query), "%s%s%s", word, step ? " " : "",
+		 step ? step : "");
+	err = status_ask(nodes, c, query, out);
+	if (err)
+		status_say(err);
+	return err;
+}
+
+static uint32_t why_show(const struct status_nodes *nodes,
+			 const struct status_answer *fallen,
+			 const struct why_launches *launches,
+			 const struct fallback_which *which, bool json)
+{
+	json_object *list;
+	uint32_t shown;
+
+	if (!json) {
+		shown = why_show_text(stdout, nodes, fallen);
+		return shown + why_launches_text(stdout, launches, which);
+	}
+	list = json_object_new_array();
+	shown = why_show_json(list, nodes, fallen);
+	shown += why_launches_json(list, launches, which);
+	printf("%s\n",
+	       json_object_to_json_string_ext(list, JSON_C_TO_STRING_PLAIN));
+	json_object_put(list);
+	return shown;
+}
+
+static int why_run(const char *step, const struct fallback_which *which,
+		   bool json)
+{
+	struct status_answer fallen = { 0 }, launched = { 0 };
+	struct why_launches launches = { 0 };
+	struct status_nodes nodes;
+	struct storm_conf conf;
 	uint32_t shown = 0;
 	int err;
 
 	if (!status_begin(NULL, &conf, &nodes))
 		return SHOW_WRONG;
-	snprintf(query, sizeof(query), STATE_WHY "%s%s", step ? " " : "",
-		 step ? step : "");
-	err = status_ask(&nodes, &conf, query, &answer);
-	if (err)
-		status_say(err);
-	else
-		shown = json ? why_show_json(stdout, &nodes, &answer) :
-			       why_show_text(stdout, &nodes, &answer);
-	if (why_more(&answer))
+	err = why_ask(&nodes, &conf, STATE_WHY, step, &fallen);
+	if (!err)
+		err = why_ask(&nodes, &conf, STATE_LAUNCHED, step, &launched);
+	if (!err) {
+		launches = why_launches_read(&nodes, &launched);
+		shown = why_show(&nodes, &fallen, &launches, which, json);
+	}
+	if (why_more(&fallen))
 		fprintf(stderr,
 			"storm: %" PRIu64
 			" more found no room in the answer: ask for one job\n",
-			why_more(&answer));
+			why_more(&fallen));
 	why_tell_silent(&nodes);
 	if (!err && !shown)
 		why_tell_nothing(step);
-	status_answer_clear(&answer);
+	why_launches_clear(&launches);
+	status_answer_clear(&launched);
+	status_answer_clear(&fallen);
 	status_nodes_clear(&nodes);
 	return err || (step && !shown) ? SHOW_WRONG : SHOW_FINE;
 }
 
 int main(int argc, char **argv)
 {
-	struct fallback_which which;
+	struct fallback_which which = { 0 };
 	struct show_options o;
 	int code;
 
@@ -100,5 +141,5 @@ int main(int argc, char **argv)
 			argv[argc - 1]);
 		return SHOW_USAGE;
 	}
-	return why_run(argv[optind], o.json);
+	return why_run(argv[optind], &which, o.json);
 }

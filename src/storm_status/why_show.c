@@ -12,14 +12,11 @@
 #include <string.h>
 #include <time.h>
 
-#include <json-c/json.h>
-
 #include "src/storm_common/fallback_word.h"
 #include "status_facts.h"
 #include "why_show.h"
 
 #define WORD 16
-#define WHEN 32
 
 /* One step, as a node says. */
 struct why_step {
@@ -86,14 +83,16 @@ uint64_t why_more(const struct status_answer *a)
 	return more;
 }
 
-static void why_time(uint64_t at, char (*out)[WHEN])
+struct why_when why_when(uint64_t at)
 {
 	time_t t = (time_t) at;
+	struct why_when out;
 	struct tm tm;
 
 	if (!localtime_r(&t, &tm) ||
-	    !strftime(*out, sizeof(*out), "%Y-%m-%dT%H:%M:%S", &tm))
-		snprintf(*out, sizeof(*out), "%" PRIu64, at);
+	    !strftime(out.text, sizeof(out.text), "%Y-%m-%dT%H:%M:%S", &tm))
+		snprintf(out.text, sizeof(out.text), "%" PRIu64, at);
+	return out;
 }
 
 static const char *why_reason(const struct why_step *s)
@@ -108,10 +107,9 @@ uint32_t why_show_text(FILE *f, const struct status_nodes *n,
 	struct why_step *all = why_steps(n, a, &count);
 
 	for (uint32_t i = 0; i < count; i++) {
-		char when[WHEN];
+		const struct why_when when = why_when(all[i].at);
 
-		why_time(all[i].at, &when);
-		fprintf(f, "%s  %s  %s: %s\n", all[i].name.text, when,
+		fprintf(f, "%s  %s  %s: %s\n", all[i].name.text, when.text,
 			fallback_word(all[i].cause), why_reason(&all[i]));
 		/* once for those that have the same */
 		if (i + 1 == count || all[i].cause != all[i + 1].cause)
@@ -121,10 +119,9 @@ uint32_t why_show_text(FILE *f, const struct status_nodes *n,
 	return count;
 }
 
-uint32_t why_show_json(FILE *f, const struct status_nodes *n,
+uint32_t why_show_json(json_object *list, const struct status_nodes *n,
 		       const struct status_answer *a)
 {
-	json_object *list = json_object_new_array();
 	uint32_t count;
 	struct why_step *all = why_steps(n, a, &count);
 
@@ -135,6 +132,8 @@ uint32_t why_show_json(FILE *f, const struct status_nodes *n,
 			o, "step", json_object_new_string(all[i].name.text));
 		json_object_object_add(o, "time",
 				       json_object_new_uint64(all[i].at));
+		json_object_object_add(o, "launch",
+				       json_object_new_string("slurm"));
 		json_object_object_add(
 			o, "cause",
 			json_object_new_string(fallback_word(all[i].cause)));
@@ -148,9 +147,6 @@ uint32_t why_show_json(FILE *f, const struct status_nodes *n,
 				       json_object_new_string(all[i].node));
 		json_object_array_add(list, o);
 	}
-	fprintf(f, "%s\n",
-		json_object_to_json_string_ext(list, JSON_C_TO_STRING_PLAIN));
-	json_object_put(list);
 	free(all);
 	return count;
 }

@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+#include <json-c/json.h>
+
 #include "status_ask.h"
 
 /* How many steps found no room in the answer. */
@@ -16,7 +18,14 @@ uint64_t why_more(const struct status_answer *a);
 /* Print the steps, the newest first.  Returns how many they are. */
 uint32_t why_show_text(FILE *f, const struct status_nodes *n,
 		       const struct status_answer *a);
-uint32_t why_show_json(FILE *f, const struct status_nodes *n,
+/* Add an object for each. */
+uint32_t why_show_json(json_object *list, const struct status_nodes *n,
 		       const struct status_answer *a);
+
+/* s since 1970 as local time. */
+struct why_when {
+	char text[32];
+};
+struct why_when why_when(uint64_t at);
 
 #endif

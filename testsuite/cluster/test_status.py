@@ -5,10 +5,13 @@ import json
 import os
 import re
 import signal
+import statistics
+import subprocess
+import time
 
 import pytest
 
-from harness import Lab, until
+from harness import HERE, Lab, sanitized, stage_dir, until
 from tree import TOP
 
 pytestmark = pytest.mark.storm_only
@@ -214,9 +217,88 @@ def test_why_without_a_fault(lab):
     before = asked(lab)["steps"]
     done = launch(lab, "printenv", "SLURM_JOB_ID")
     assert asked(lab)["steps"] - before == 1
-    assert why(lab, done.stdout.split()[0])[0] == 1
+    assert "no-answer" not in why(lab, done.stdout.split()[0])[1]
     assert why(lab, "7.x")[0] == why(lab, "1", "2")[0] == 2
     assert why(lab, "4000000.1")[0] == 1
+
+
+def told(lab, step, user="user"):
+    """What the agents say of a step that STORM launched, or None."""
+    out = json.loads(why(lab, step, "--json", user=user)[1] or "[]")
+    return next((one for one in out if one["launch"] == "storm"), None)
+
+
+def told_of(lab, user):
+    """What they say of a launch of this user's.  srun may end before it has told them."""
+    return until(lambda: told(lab, launch(lab, "printenv", "SLURM_JOB_ID",
+                                          user=user).stdout.split()[0], user=user),
+                 "srun's word of a launch")
+
+
+@pytest.mark.every_release
+def test_why_it_was_slow(lab):
+    """slurmd of one node stands for a while.  The chart names that node, beside the medians,
+    to the step's user and to root."""
+    lab.fault("stop", "n3", "slurmd")
+    before = asked(lab)["launches"]
+    run = lab.popen(["srun", "-N4", "-n4", "--launch=storm", "sh", "-c",
+                     "echo $SLURM_JOB_ID; read end"], user="user", cwd="/tmp", text=True,
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        try:
+            until(lambda: asked(lab)["launches"] - before == 3, "the others to launch")
+            since = time.monotonic()
+            asked(lab)
+            stood = time.monotonic() - since
+        finally:
+            lab.heal()
+        job = run.stdout.readline().strip()
+        slow = until(lambda: told(lab, f"{job}.0"), "srun's word of it")
+    finally:
+        run.communicate()
+    until(lambda: asked(lab)["code"] == 0, "n3 to be well")
+    fast = told_of(lab, user="user")  # beside it, not slow
+    fast = told(lab, fast["step"], user="root")
+    assert (slow["nodes"], slow["tasks"], slow["reported_by"]) == (4, 4, "user")
+    phases = {p["phase"]: p for p in slow["phases"]}
+    assert phases["exec"]["slowest"] == "n3", slow
+    assert phases["exec"]["waited_for"] in ("its slurmd", "its slurmstepd"), slow
+    assert slow["ms"] >= phases["exec"]["ms"] >= stood * 1000
+    known = [one for one in json.loads(why(lab, "--json", user="root")[1])
+             if one["launch"] == "storm"]
+    assert fast["median_of"] == len(known) >= 2
+    assert abs(statistics.median(one["ms"] for one in known) - fast["median"]) < 0.01, known
+    code, out, err = why(lab, job)
+    assert (code, err) == (0, ""), out + err
+    assert re.search(r"^ {4}start tasks +\d.*\n {8}slowest: n3, by its slurm", out, re.M), out
+    assert "reported by srun of user" in out and max(map(len, out.splitlines())) <= 80, out
+    assert re.search(rf"^{job}\.0  20\S+  storm: .* ms \(median .*\), start tasks ", why(lab)[1],
+                     re.M), why(lab)
+    # another user hears nothing of it, and it is no part of that user's medians
+    code, out, err = why(lab, job, user="other")
+    assert (code, out) == (1, "") and "no agent knows" in err, out + err
+    mine = told_of(lab, user="other")
+    assert (mine["median_of"], mine["reported_by"]) == (1, "other")
+
+
+@pytest.mark.skipif(sanitized(), reason="SKIP: the program is not built with the sanitizers")
+def test_why_of_no_launch(lab):
+    """A user's own program tells an agent of a step that is not there, or is another's:
+    nobody counts it."""
+    boaster = lab.dir + "/home/boaster"
+    lib = stage_dir() + "/lib"
+    subprocess.run(["cc", "-std=gnu11", "-I", TOP, "-o", boaster,
+                    HERE.parent / "programs" / "boaster.c", "-L", lib, "-lstorm",
+                    f"-Wl,-rpath,{lib}"], check=True)
+    before = told_of(lab, user="other")
+    job = before["step"].split(".")[0]
+    address = lab.run(["getent", "hosts", "n1"], cwd="/").stdout.split()[0]
+    before = told(lab, job, user="root")  # beside all medians
+    for step in (job, "4000000"):
+        done = lab.run(["/home/boaster", "n1", address, "0", step, "0"], cwd="/", user="user")
+        assert done.stdout.splitlines() == ["event 1: done", "event 3: done"], done
+    assert told(lab, "4000000", user="root") is None
+    assert told(lab, job, user="root") == before and before["nodes"] == 4
 
 
 @pytest.mark.every_release
