@@ -290,7 +290,7 @@ def test_death_at_the_start(lab, victim):
     os.kill(the_head(lab) if victim == "head" else the(lab, victim), signal.SIGKILL)
     (one.dir / "go").touch()
     # the keeper does not wait for a call of a head that has died
-    why = ".*n1 cannot begin: the head has died" if victim == "head" else "."
+    why = ".*n1 cannot begin: the head was killed" if victim == "head" else "."
     ended(lab, one, "^first 1$", f"^storm run: the launchers cannot be started: {why}")
     assert len(STARTED.findall(one.log())) == 1, one.log()
 
