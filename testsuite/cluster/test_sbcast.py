@@ -501,6 +501,10 @@ def begin(cluster, command, slave):
     return cluster.start_srun("--bcast=/tmp/out -N8 -n8 {big}", tty=slave)
 
 
+CLOSING = re.compile(r"\r(?:big|out): \d+\.\d MB to 8 nodes in \d+\.\d s, \d+\.\d MB/s"
+                     r"(?:; slowest ([\w,\[\]-]+))?\x1b\[K\r\n")
+
+
 @pytest.mark.parametrize("command", ["sbcast_storm", "srun"])
 def test_progress_bar_on_a_terminal_only(cluster, command):
     """A progress bar appears on a terminal, but not in a pipe."""
@@ -516,7 +520,7 @@ def test_progress_bar_on_a_terminal_only(cluster, command):
         assert run.code == 0, text
     finally:
         cluster.lab.shape(None)
-    assert "MB/s" in text and " s left" in text and "100% of" in text, text
+    assert "MB/s" in text and " s left" in text and CLOSING.search(text), text
 
 
 @pytest.mark.parametrize("command", ["sbcast_storm", "srun"])
@@ -545,12 +549,14 @@ def test_progress_bar_names_who_stalls_it(cluster, command):
             with contextlib.suppress(LabError):
                 cluster.lab.kill("n8", "storm_file", signal.SIGCONT)
     assert "waiting for n8" in text, text
-    assert run.code == 0 and "100% of" in text, text
+    assert run.code == 0 and CLOSING.search(text)[1] == "n8", text
 
 
 def test_timeline(cluster):
-    run = cluster.run("sbcast_storm -f {big} /tmp/out",
+    """At -v a line says how fast it was, as on a terminal."""
+    run = cluster.run("sbcast_storm -v -f {big} /tmp/out",
                       env={"SLURM_JOB_ID": str(cluster.job)})
+    assert re.search(r"storm: out: \d+\.\d MB to 8 nodes in ", run.err), str(run)
     step = cluster.by_storm(run, launched=False).steps[0]
     assert step["transfers"][0]["bytes"] == SIZE
     assert step["command"].startswith("sbcast")

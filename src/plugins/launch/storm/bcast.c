@@ -302,7 +302,7 @@ static list_t *bcast_finish(struct step_cast *c)
 				 &out)) {
 		bcast_show(c, &p);
 		if (c->abort && *c->abort) {
-			progress_end(&p, false);
+			progress_end(&p, 0);
 			/* No node shows the file unless all have it. */
 			storm_event_destroy(transfer.event);
 			transfer.event = NULL;
@@ -312,7 +312,9 @@ static list_t *bcast_finish(struct step_cast *c)
 			return list;
 		}
 	}
-	progress_end(&p, out.state == STORM_DONE);
+	progress_end(&p, out.state == STORM_DONE && !out.faults_kept ?
+				 c->domain->count :
+				 0);
 	text = step_domain_faults(c->domain, &out);
 	switch (out.state) {
 	case STORM_DONE:

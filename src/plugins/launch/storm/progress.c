@@ -28,6 +28,7 @@ bool progress_has_terminal(void)
 void progress_begin(struct progress *p, const char *path, uint64_t size)
 {
 	p->shown = p->warned = false;
+	p->slow[0] = '\0';
 	p->path = path;
 	p->size = size;
 	p->done = 0;
@@ -57,6 +58,8 @@ void progress_show(struct progress *p, uint64_t done, const char *slow)
 	if (done > p->done)
 		p->moved_at = now;
 	p->done = done;
+	if (slow)
+		snprintf(p->slow, sizeof(p->slow), "%s", slow);
 	stands = now - p->moved_at;
 	if (!p->bar) {
 		if (stands > STANDS_LONG && slow && !p->warned) {
@@ -80,14 +83,27 @@ void progress_show(struct progress *p, uint64_t done, const char *slow)
 	progress_draw(p, rest);
 }
 
-void progress_end(struct progress *p, bool complete)
+static void progress_say(const struct progress *p, uint32_t nodes)
 {
-	if (!p->shown)
-		return;
-	if (complete) {
-		p->done = p->size;
-		progress_draw(p, "");
-	}
-	fputc('\n', stderr);
+	double seconds = (storm_now() - p->begun) / 1e9 + 1e-9;
+	char line[400];
+
+	snprintf(line, sizeof(line),
+		 "%s: %.1f MB to %u node%s in %.1f s, %.1f MB/s%s%s",
+		 xbasename((char *) p->path), p->size / 1e6, nodes,
+		 nodes == 1 ? "" : "s", seconds, p->size / 1e6 / seconds,
+		 *p->slow ? "; slowest " : "", p->slow);
+	if (p->shown)
+		fprintf(stderr, "\r%s" CLEAR_LINE "\n", line);
+	else
+		verbose("storm: %s", line);
+}
+
+void progress_end(struct progress *p, uint32_t nodes)
+{
+	if (nodes)
+		progress_say(p, nodes);
+	else if (p->shown)
+		fputc('\n', stderr);
 	p->shown = false;
 }

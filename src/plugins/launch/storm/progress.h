@@ -1,7 +1,7 @@
 /*
  * progress.h - shows the user a transfer that takes long: by a bar on a
  * terminal, and by a warning if it stands still.  Both name the nodes that hold
- * it up.
+ * it up.  At its end a line says how fast it was.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -16,6 +16,7 @@ struct progress {
 	bool shown, warned;
 	const char *path;
 	uint64_t size, done, begun, moved_at;
+	char slow[200]; /* the nodes that had least when that was last known */
 };
 
 /* Is stderr a terminal, on which srun logs as without -v and -Q? */
@@ -26,7 +27,8 @@ void progress_begin(struct progress *p, const char *path, uint64_t size);
 /* So many bytes have been written on all nodes.  slow: the nodes that have
  * least, or NULL. */
 void progress_show(struct progress *p, uint64_t done, const char *slow);
-/* The transfer has ended.  complete: show all of it as done before. */
-void progress_end(struct progress *p, bool complete);
+/* The transfer has ended.  nodes: how many have all of it, in which case a line in the
+ * bar's place, or of the log at -v, says how fast that was; 0: it failed. */
+void progress_end(struct progress *p, uint32_t nodes);
 
 #endif
