@@ -4,6 +4,7 @@ answer, and why."""
 import json
 import os
 import re
+import shlex
 import signal
 import statistics
 import subprocess
@@ -12,6 +13,7 @@ import time
 import pytest
 
 from harness import HERE, Lab, sanitized, stage_dir, until
+from lab.slurmconf import STAGE
 from tree import TOP
 
 pytestmark = pytest.mark.storm_only
@@ -83,6 +85,47 @@ def on_terminal(lab, steps, *words):
     """storm top on a terminal of 30 lines and 90 columns: run_terminal.py has the steps."""
     return lab.run(["env", "TERM=xterm", "python3", f"{TOP}/testsuite/cluster/run_terminal.py",
                     json.dumps(steps), "storm", "top", *words], cwd="/", user="user").stdout
+
+
+def completed(lab, line):
+    """What bash offers for the last word of a line, each word of which stands alone."""
+    words = re.findall(r"=|[^ =]+", line) + ([""] if line.endswith(" ") else [])
+    share, etc = STAGE + "/share/bash-completion/completions", STAGE + "/etc/bash_completion.d"
+    # compopt works within readline alone
+    script = f"""compopt() {{ :; }}
+. {share}/storm; . {etc}/storm_srun.bash
+COMP_WORDS=({" ".join(map(shlex.quote, words))}); COMP_CWORD={len(words) - 1}
+$(complete -p {words[0]} | sed 's/.*-F \\([^ ]*\\).*/\\1/') {words[0]} x y
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    done = lab.run(["bash", "-c", script], cwd="/", user="user")
+    # Slurm's own needs the package bash-completion
+    assert done.returncode == 0 and (not done.stderr or "srun" in words), done.stderr
+    return [line for line in done.stdout.splitlines() if line]
+
+
+def test_completion(lab):
+    """Subcommands and options as --help has them; nodes, jobs and files where such are
+    asked for; and of srun --launch alone, beside what Slurm's own completion knows."""
+    verbs = completed(lab, "storm ")
+    assert {"status", "jobs", "run", "hold", "release", "--help"} <= set(verbs), verbs
+    assert completed(lab, "storm sta") == ["stack", "status"]
+    assert completed(lab, "storm status --no") == ["--nodelist="]
+    assert completed(lab, "storm status --nodelist=n1,n") == [f"n1,n{i}" for i in range(1, 5)]
+    assert completed(lab, "storm map -w n2") == ["n2"]
+    assert "--ntasks=" in completed(lab, "storm run --")
+    assert "/etc/passwd" in completed(lab, "storm run -N 2 ls /etc/pass")
+    assert "--force" in completed(lab, "sbcast_storm --f")
+    assert completed(lab, "storm jobs ") == []
+    assert completed(lab, "srun --launch=") == ["storm", "slurm"]
+    assert completed(lab, "srun --launch=st") == ["storm"]
+    assert completed(lab, "srun --lau") == ["--launch="]
+    job = lab.run(["sbatch", "--parsable", "-N1", "--wrap", "sleep 100"], cwd="/tmp",
+                  user="user").stdout.strip()
+    try:
+        until(lambda: completed(lab, "storm stack ") == [job], "the job")
+    finally:
+        lab.run(["scancel", job], cwd="/", user="user")
 
 
 def shared(lab):
