@@ -66,12 +66,16 @@ static const char usage[] =
 /* Become a program in libexec. */
 static int storm_become(const char *program, char **argv)
 {
+	/* the only one that has a package of its own */
+	const char *install = strcmp(program, "storm_metrics") ?
+				      "install STORM again" :
+				      "install slurm-storm-monitoring";
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), PKGLIBEXECDIR "/%s", program);
 	execv(path, argv);
-	fprintf(stderr, "storm: cannot run %s: %s: install STORM again\n", path,
-		strerror(errno));
+	fprintf(stderr, "storm: cannot run %s: %s: %s\n", path, strerror(errno),
+		install);
 	return USAGE;
 }
 

@@ -34,6 +34,7 @@
 #define STATE_GANG_IN "member"
 #define STATE_GANG_OUT "no member"
 #define STATE_GANG_EXCLUDED "excluded by the strober"
+#define STATE_GANG_SILENT "strober silent" /* a member that hears it no more */
 #define STATE_EPOCH "epoch" /* of the cluster domain, as the node has heard */
 #define STATE_QUANTUM "quantum" /* of the turns that the node takes, "50 ms" */
 #define STATE_SLURMD "slurmd"	/* of a node whose agent has none: STATE_GONE */

@@ -67,6 +67,7 @@ static void metrics_gang(struct metrics *out, const char *word, uint32_t agents)
 		!strcmp(word, STATE_GANG_IN)	   ? METRICS_GANG_MEMBER :
 		!strcmp(word, STATE_GANG_OUT)	   ? METRICS_GANG_NO_MEMBER :
 		!strcmp(word, STATE_GANG_EXCLUDED) ? METRICS_GANG_EXCLUDED :
+		!strcmp(word, STATE_GANG_SILENT)   ? METRICS_GANG_SILENT :
 						     METRICS_GANG_LACKING;
 
 	out->gang[is] += agents;

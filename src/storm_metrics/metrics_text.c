@@ -194,9 +194,9 @@ static void metrics_text_health(struct metrics_out *o)
 
 static void metrics_text_gang(struct metrics_out *o)
 {
-	static const char *const state[METRICS_GANGS] = { "member", "no-member",
-							  "excluded",
-							  "lacking" };
+	static const char *const state[METRICS_GANGS] = {
+		"member", "no-member", "excluded", "strober-silent", "lacking"
+	};
 	const struct metrics *m = o->m;
 
 	metrics_family(o, "storm_agents_gang", NULL,

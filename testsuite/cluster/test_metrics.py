@@ -1,33 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """storm metrics: what the agents say, as Prometheus reads it."""
+import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import stat
 import subprocess
 import threading
 import time
+from urllib.parse import quote
 
 import pytest
 
-from harness import Lab, until
+from harness import LONG, Lab, until
+from monitoring import GET, MONITORING, PORT, Listener, Prometheus, need, read, there_is
 
 pytestmark = pytest.mark.storm_only
 
 NODES = 3
 
 
-def need(program):
-    if not shutil.which(program):
-        pytest.skip(f"SKIP: no {program}: install the package prometheus")
-
-
 @pytest.fixture(scope="module")
 def lab():
     made = Lab(f"metrics{os.getpid()}")
-    made.up(NODES, conf=["SchedulerType=sched/storm"])
+    made.up(NODES, conf=["SchedulerType=sched/storm"], storm_conf=["Health=1s", "DeadTimeout=2s"])
     try:
         until(lambda: asked(made)["storm_strober_up"] == 1, "the strober")
         until(lambda: asked(made)['storm_agents_gang{state="member"}'] == NODES, "members")
@@ -38,21 +35,6 @@ def lab():
 
 def metrics(lab, *words, user="user"):
     return lab.run(["storm", "metrics", *words], cwd="/", user=user)
-
-
-def read(text):
-    """{series: value}; each is there once, and has a head before it."""
-    found, heads = {}, set()
-    for line in text.splitlines():
-        if line.startswith("# TYPE "):
-            heads.add(line.split()[2])
-        elif not line.startswith("#"):
-            series, value = line.rsplit(" ", 1)
-            name = re.match(r"\w+", series)[0]
-            assert {name, re.sub("_(total|info)$", "", name)} & heads, line
-            assert series not in found, line
-            found[series] = float(value)
-    return found
 
 
 def asked(lab, *words, user="user"):
@@ -80,6 +62,13 @@ def written(lab):
     with open(lab.dir + FILE) as f:
         assert stat.S_IMODE(os.fstat(f.fileno()).st_mode) == 0o644
         return read(f.read())
+
+
+def test_a_user_that_nobody_knows(lab):
+    """as the unit's user is one that nodes do not know"""
+    done = lab.run(["setpriv", "--reuid=61999", "--regid=61999", "--clear-groups", "storm",
+                    "metrics"], cwd="/")
+    assert read(done.stdout)['storm_agents{state="up"}'] == NODES, done
 
 
 @pytest.mark.every_release
@@ -134,6 +123,34 @@ def test_textfile_counts_on(lab):
     assert now[BY_STORM] == 3 and now[ON_NODES] - NODES in (NODES - 1, NODES), now
 
 
+def stopped(lab, name):
+    """Stops slurmctld's host's process; returns what continues it."""
+    pid = lab.pids("ctl", name)[0]
+    os.kill(pid, signal.SIGSTOP)
+    return lambda: os.kill(pid, signal.SIGCONT)
+
+
+def no_strober(lab):
+    """Returns what lets slurmctld start another one."""
+    go_on = stopped(lab, "slurmctld")
+    os.kill(lab.pids("ctl", "storm_strober")[0], signal.SIGKILL)
+    return go_on
+
+
+def test_no_strober(lab):
+    """Nodes are members without it, too, and say that they do not hear it."""
+    go_on = no_strober(lab)
+    try:
+        now = until(lambda: not (got := asked(lab))["storm_strober_up"] and got,
+                    "the strober to be missed")
+        assert now['storm_agents_gang{state="strober-silent"}'] == NODES
+        told = lab.run(["storm", "status"], cwd="/", user="user")
+        assert told.returncode == 1 and "n[1-3]: strober silent\n" in told.stdout, told.stdout
+    finally:
+        go_on()
+    until(lambda: asked(lab)['storm_agents_gang{state="member"}'] == NODES, "members again")
+
+
 def test_it_cannot_be_written(lab):
     """A reader keeps the old file; and no other file is left."""
     lab.run(["install", "-d", "-m", "755", "/home/user/kept"], cwd="/")
@@ -159,80 +176,9 @@ def test_nobody_can_be_asked(lab):
 
 # -- storm metrics --listen ----------------------------------------------------
 
-#: in the host's network: sends each of these to the port, and says what came back
-TALK = """
-import json, socket, sys, time
-port, asked = json.load(sys.stdin)
-def talk(text):
-    began = time.monotonic()
-    with socket.create_connection(("127.0.0.1", port), 20) as s:
-        s.sendall(text.encode("latin-1"))
-        got = b""
-        try:
-            while more := s.recv(65536):
-                got += more
-        except ConnectionResetError:
-            pass
-    return got.decode(), time.monotonic() - began
-held = []
-for text in asked.get("held", ()):
-    s = socket.create_connection(("127.0.0.1", port), 20)
-    s.sendall(text.encode())
-    held.append(s)
-answers = [talk(text) for text in asked["said"]]
-left = []
-for s in held:
-    try:
-        while s.recv(65536):
-            pass
-    except ConnectionResetError:
-        pass
-    left.append(0)
-print(json.dumps([answers, time.monotonic()]))
-"""
-GET = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
-PORT = 9838
-
-
-class Listener:
-    def __init__(self, lab, *words):
-        self.lab = lab
-        self.process = lab.popen(["storm", "metrics", f"--listen={PORT}", *words], host="login",
-                                 user="user", cwd="/", text=True, stderr=subprocess.PIPE)
-        self.says = self.process.stderr.readline()
-        self.pid = lab.pids("login", "storm_metrics")[0]
-
-    def talk(self, *said, held=()):
-        """[(answer, s)], when the held connections have been closed, too"""
-        done = self.lab.run(["python3", "-c", TALK], host="login", cwd="/",
-                            input=json.dumps([PORT, {"said": said, "held": held}]))
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)[0]
-
-    def get(self):
-        """{series: value} of the last answer; None: there is none yet."""
-        (answer, _), = self.talk(GET)
-        head, body = answer.split("\r\n\r\n", 1)
-        assert f"Content-Length: {len(body)}" in head
-        if head.startswith("HTTP/1.1 503 "):
-            return None
-        assert head.startswith("HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4"), head
-        return read(body)
-
-    def sockets(self):
-        links = [os.readlink(f"/proc/{self.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{self.pid}/fd")]
-        return sum(link.startswith("socket:") for link in links)
-
-    def end(self):
-        self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(20)
-        self.process.stderr.close()
-        return code
-
-
 @pytest.fixture(scope="module")
 def listener(lab):
-    one = Listener(lab, "--interval=1")
+    one = Listener(lab)
     try:
         assert "GET /metrics at 9838" in one.says
         until(one.get, "the first answer")
@@ -242,6 +188,19 @@ def listener(lab):
     assert code == 0
 
 
+@pytest.fixture(scope="module")
+def server(lab, listener):
+    """Prometheus, if there is one.  It looks at its targets 5 s after its begin: so it
+    begins before the tests that do not need it."""
+    one = there_is("prometheus") and Prometheus(lab)
+    try:
+        yield one
+    finally:
+        if one:
+            one.end()
+
+
+@pytest.mark.usefixtures("server")
 def test_listen(lab, listener):
     """Counters begin with 0 and rise; the answers stay while nobody asks."""
     before = listener.get()
@@ -288,4 +247,115 @@ def test_listen_holds_out(listener):
     assert all(s < 4 for _, s in said), said
     assert 2 < most <= 1 + 10, most
     assert 4 < time.monotonic() - began < 30
-    assert listener.sockets() == 1
+    until(lambda: listener.sockets() == 1, "all of them to be gone")
+
+
+# -- Prometheus ----------------------------------------------------------------
+
+def expressions():
+    """Those of the dashboard, as Grafana asks them."""
+    panels = json.loads((MONITORING / "storm-dashboard.json").read_text())["panels"]
+    found = [target["expr"] for panel in panels for target in panel["targets"]]
+    assert len(found) > 20
+    return [e.replace("$instance", ".*").replace("$__rate_interval", "1m") for e in found]
+
+
+def names_of(expression):
+    return set(re.findall(r"storm_[a-z_]+", expression))
+
+
+def test_alerts_by_promtool():
+    need("promtool")
+    done = subprocess.run(["promtool", "test", "rules", "storm.rules.test.yml"], cwd=MONITORING,
+                          text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_dashboard_and_alerts_know_the_metrics(lab):
+    """Each name that they have is a metric, and each metric is on the dashboard."""
+    there = {re.match(r"\w+", series)[0] for series in asked(lab)} | {"storm_count_gaps_total"}
+    shown = set.union(*map(names_of, expressions()))
+    assert shown == there
+    assert names_of((MONITORING / "storm.rules.yml").read_text()) <= there
+
+
+def test_prometheus_shows_the_dashboard(server):
+    need("prometheus")
+    paths = {"/api/v1/query?query=" + quote(e): e for e in expressions()}
+    got = server.ask(paths)
+    assert not [e for path, e in paths.items() if path not in got]
+    assert not [(paths[path], data) for path, data in got.items() if isinstance(data, str)]
+    assert until(lambda: len(rules := server.rules()) == 6 and rules, "the alerts")
+    assert set(server.rules().values()) == {"inactive"}
+
+
+# -- alerts that come and go: ten minutes ---------------------------------------
+
+#: minutes become seconds: the faults below last for seconds, too
+SHORT = [(r"(for: \d+)[mh]", r"\1s"), (r"\[15m\]", "[15s]"), (r"> 300", "> 10"),
+         (r"\[1d\]", "[10m]")]
+TEN_MINUTES = 600
+
+
+@contextlib.contextmanager
+def watched(lab):
+    """Prometheus with short alerts, on a host that has no other one."""
+    listener, server = Listener(lab, "ctl"), None
+    try:
+        server = Prometheus(lab, "ctl", SHORT)
+        until(lambda: len(server.rules()) == 6, "the alerts")
+        yield server
+    finally:
+        if server:
+            server.end()
+        listener.end()
+
+
+def steps_by_slurm(lab):
+    lab.fault("stop", "n2")
+    lab.fault("stop", "n3")
+    for _ in range(4):
+        launch(lab)
+    return lab.heal
+
+
+def a_fault(lab, kind, host):
+    lab.fault(kind, host)
+    return lab.heal
+
+
+#: alert: a fault that it tells; the function ends the fault
+FAULTS = {
+    "StormQueryFails": lambda lab: stopped(lab, "storm_metrics"),
+    "StormAgentsAway": lambda lab: a_fault(lab, "cut", "n3"),
+    "StormNodesUnwell": lambda lab: a_fault(lab, "fill", "n3"),
+    "StormFallsBack": steps_by_slurm,
+    "StormStroberGone": no_strober,
+}
+
+
+@pytest.mark.skipif(not LONG, reason="SKIP: it takes ten minutes: --long")
+def test_alerts_come_and_go(lab):
+    """Each fault is told by its alert, which goes with it. (Versions that differ need nodes
+    with another build: promtool tests that one.) Between faults, and while steps are
+    launched, there is none."""
+    need("prometheus")
+    end, launched = time.monotonic() + TEN_MINUTES, 0
+    with watched(lab) as server:
+        def firing():
+            return {name for name, state in server.rules().items() if state == "firing"}
+
+        for alert, begin in FAULTS.items():
+            heal = begin(lab)
+            try:
+                told = until(lambda: alert in (now := firing()) and now, alert)
+            finally:
+                heal()
+            print(f"{alert}: {sorted(told)}")
+            until(lambda: not firing(), lambda: f"{firing()} to go after {alert}")
+        while time.monotonic() < end:
+            launch(lab)
+            launched += 1
+            assert not firing()
+            time.sleep(1)   # an event is not to be: no alert
+    assert launched > 100

@@ -10,8 +10,8 @@ import pytest
 from bare_hosts import ADDRESS, AGENT, GANG_CONF, NODES, until
 
 NAMES = ("slurm-storm-client", "slurm-storm-node", "slurm-storm-ctld",
-         "slurm-storm-hwloc", "slurm-storm-pmix", "slurm-storm-unwind", "libstorm0",
-         "libstorm-dev", "stormlab")
+         "slurm-storm-hwloc", "slurm-storm-monitoring", "slurm-storm-pmix",
+         "slurm-storm-unwind", "libstorm0", "libstorm-dev", "stormlab")
 
 
 #: whose logs say how a program of ours ended

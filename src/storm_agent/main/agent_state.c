@@ -48,13 +48,14 @@ static const struct agent_session *agent_state_cluster(const struct agent *a)
 static void agent_state_gang(struct agent *a, storm_gather_t *own)
 {
 	const struct agent_session *s = agent_state_cluster(a);
-	bool in = false, outside = false;
+	bool in = false, outside = false, silent = false;
 	char text[NO_GANG_WORD];
 	uint64_t quantum;
 	uint32_t epoch;
 
 	if (s && !storm_nm_epoch(a->nm, s->id, &epoch, &outside)) {
 		in = !outside;
+		silent = storm_nm_owner_is_silent(a->nm, s->id);
 		snprintf(text, sizeof(text), "%u", epoch);
 		agent_state_value(own, STATE_EPOCH, text);
 	}
@@ -68,6 +69,7 @@ static void agent_state_gang(struct agent *a, storm_gather_t *own)
 	agent_state_value(own, STATE_GANG,
 			  a->gang_lacks ? text :
 			  outside	? STATE_GANG_EXCLUDED :
+			  silent	? STATE_GANG_SILENT :
 			  in		? STATE_GANG_IN :
 					  STATE_GANG_OUT);
 }

@@ -220,6 +220,9 @@ int storm_nm_self(struct storm_nm *nm, uint64_t session, uint32_t *self);
  * STORM_ENOENT. */
 int storm_nm_epoch(struct storm_nm *nm, uint64_t session, uint32_t *epoch,
 		   bool *outside);
+/* Is the owner of this session silent?  Only a cluster domain's session stays then, for the
+ * next owner.  False also if there is no such session. */
+bool storm_nm_owner_is_silent(struct storm_nm *nm, uint64_t session);
 
 /* Set *value to an own variable of this node, or to its copy of a global one,
  * as far as it has heard.  STORM_OK, STORM_ENOENT or STORM_EINVAL: no such

@@ -151,6 +151,13 @@ int storm_nm_epoch(struct storm_nm *nm, uint64_t session, uint32_t *epoch,
 	return STORM_OK;
 }
 
+bool storm_nm_owner_is_silent(struct storm_nm *nm, uint64_t session)
+{
+	const struct nm_session *s = nm_find_host(nm, session);
+
+	return s && s->member.orphan;
+}
+
 uint64_t nm_variable(const struct nm_session *s, uint32_t var)
 {
 	return var < STORM_VARS ? s->var.own[var] :
