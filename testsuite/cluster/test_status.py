@@ -171,6 +171,7 @@ def see_on_top(lab, jobs):
         assert row[0] == str(slot) and row[1:] in [[j] * 4 for j in jobs], done.stdout
     assert "quantum 50 ms on n[1-4]" in done.stdout and "4 members" in done.stdout
     assert "/s)" not in done.stdout, done.stdout
+    assert re.search(r"^SLOT +n2 +n3$", top(lab, "-1", "-w", "n[2-3]").stdout, re.M)
     assert "x\\x1b[31m" in done.stdout, done.stdout
     whole = json.loads(top(lab, "--json", "--delay=0.5").stdout)
     assert [job["name"] for job in whole["jobs"]] == [SHOWN, SHOWN], whole

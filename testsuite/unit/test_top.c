@@ -204,6 +204,12 @@ START_TEST(test_folded)
 	must(has_line(&t, "   1  81       .    82"));
 	must(!top_is_wrong(&c.view));
 	top_text_clear(&t);
+	c.node[5].silent = true; /* and it is none of them */
+	c.node[5].got.why = STORM_EBUSY;
+	t = lines(&c, 80);
+	must(has_line(&t, "SLOT  n[1-5,7-32]  n6!  n33  n[34-64]"));
+	must(has_line(&t, "      31           1    1    31"));
+	top_text_clear(&t);
 	t = lines(&c, 400);
 	must(has_part(&t, "n63  n64"));
 	top_text_clear(&t);
@@ -259,13 +265,14 @@ START_TEST(test_odd)
 	cluster_init(&c, 2);
 	must(jobs_add_node(&c.jobs, strdup("elsewhere")));
 	run(&c, "80", 0, 2, 4000000000, 4000000001);
+	run(&c, "70", 2, 2, 5, 6);
 	for (uint32_t i = 0; i < 6; i++)
 		run(&c, "9", 1, 1, 0, 0);
 	must(jobs_share(&c.jobs));
 	t = lines(&c, 80);
 	must(has_part(&t, "4000000000  80") || has_part(&t, "400000000080"));
 	must(has_line(&t, "all   .   9,9,9,9+2"));
-	must(!has_part(&t, "elsewhere"));
+	must(!has_part(&t, "elsewhere") && !has_part(&t, "   5  "));
 	top_text_clear(&t);
 	cluster_fini(&c);
 	cluster_init(&c, 3);
