@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from harness import HERE, Lab, sanitized, stage_dir, until
+from harness import HERE, LONG, MACHINES, Lab, chosen, sanitized, stage_dir, until
 from lab.slurmconf import STAGE
 from tree import TOP
 
@@ -325,7 +325,29 @@ def test_why_it_was_slow(lab):
     assert (mine["median_of"], mine["reported_by"]) == (1, "other")
 
 
-@pytest.mark.skipif(sanitized(), reason="SKIP: the program is not built with the sanitizers")
+@pytest.mark.parametrize("words", [["--bcast=/tmp/slow"]] + [[]] * LONG)
+def test_why_the_transfer_was_slow(lab, words):
+    """What n3 gets and says comes late."""
+    lab.fault("delay", "n3", ms=120)
+    run = lab.popen(["srun", "-N4", "-n4", "--launch=storm", *words, "/bin/sh", "-c",
+                     "echo $SLURM_JOB_ID; read end"], user="user", cwd="/tmp", text=True,
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        try:
+            job = run.stdout.readline().strip()
+        finally:
+            lab.heal()
+        slow = until(lambda: told(lab, job), "srun's word of it")
+    finally:
+        run.communicate()
+    found = [(p["slowest"], p["waited_for"], p["ms"] >= 120) for p in slow["phases"]
+             if p["phase"] in ("write", "verify") and "slowest" in p]
+    until(lambda: asked(lab)["code"] == 0, "n3 to be well")
+    assert found == [("n3", "the transfer", True)], slow
+
+
+@pytest.mark.skipif(sanitized() or chosen() != MACHINES,
+                    reason="SKIP: the program is built here, and without the sanitizers")
 def test_why_of_no_launch(lab):
     """A user's own program tells an agent of a step that is not there, or is another's:
     nobody counts it."""

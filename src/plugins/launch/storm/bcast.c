@@ -211,6 +211,8 @@ static void bcast_show(const struct step_cast *c, struct progress *p)
 	char *slow = bcast_slow(c->domain);
 
 	progress_show(p, storm_event_progress(transfer.event), slow);
+	if (slow)
+		storm_record_slow(c->rec, slow);
 	xfree(slow);
 }
 

@@ -24,10 +24,11 @@ _Static_assert((int) LAUNCH_SLOT == (int) LAUNCH_PHASE_SLOT &&
 		       (int) LAUNCH_OPEN == (int) LAUNCH_PHASE_OPEN,
 	       "parts of a record are phases of the timeline");
 
-/* A name, if it is whole. */
+/* A name, if it is whole, and not words as "9 nodes". */
 static void timed_name(char (*out)[LAUNCH_NAME], const char *name)
 {
-	if ((size_t) snprintf(*out, sizeof(*out), "%s", name) >= sizeof(*out))
+	if ((size_t) snprintf(*out, sizeof(*out), "%s", name) >= sizeof(*out) ||
+	    strchr(name, ' '))
 		(*out)[0] = '\0';
 }
 
@@ -72,11 +73,12 @@ void step_timed_behind(struct storm_session *s, storm_event_t *event)
 	struct storm_idset nodes = { 0 };
 	char *names;
 
-	if (!storm_event_behind(event, &nodes))
-		return;
-	names = step_domain_names(s->domain, &nodes);
-	timed_name(&s->timed.behind, names);
-	xfree(names);
+	if (storm_event_behind(event, &nodes) &&
+	    storm_idset_size(&nodes) < s->domain->count) {
+		names = step_domain_names(s->domain, &nodes);
+		timed_name(&s->timed.behind, names);
+		xfree(names);
+	}
 	storm_idset_clear(&nodes);
 }
 
@@ -139,6 +141,17 @@ static bool timed_by_slurmd(const struct storm_session *s)
 	       !strcmp(t->started, timed_node(s, t->delivered));
 }
 
+/* The longest phase of a transfer. */
+static enum launch_part timed_transfer(const struct launch_record *r)
+{
+	const uint32_t write = r->part[LAUNCH_WRITE].took,
+		       verify = r->part[LAUNCH_VERIFY].took;
+
+	if (write == LAUNCH_NONE || (verify != LAUNCH_NONE && verify > write))
+		return LAUNCH_VERIFY;
+	return LAUNCH_WRITE;
+}
+
 /* With the lock held. */
 static void timed_slowest(const struct storm_session *s,
 			  struct launch_record *r)
@@ -147,10 +160,10 @@ static void timed_slowest(const struct storm_session *s,
 	const uint32_t *slot = &r->part[LAUNCH_SLOT].took;
 	enum launch_wait wait = LAUNCH_WAIT_STEPD;
 
-	timed_slow(r,
-		   r->part[LAUNCH_VERIFY].took != LAUNCH_NONE ? LAUNCH_VERIFY :
-								LAUNCH_SEND,
-		   LAUNCH_WAIT_BYTES, t->behind);
+	/* with a file, its own phases are there, and not those of the launch
+	 * message */
+	timed_slow(r, timed_transfer(r), LAUNCH_WAIT_BYTES,
+		   s->rec.file ? s->rec.slow : t->behind);
 	if (*slot != LAUNCH_NONE)
 		timed_slow(r, LAUNCH_SLOT, LAUNCH_WAIT_TURN,
 			   timed_node(s, t->slot));

@@ -116,6 +116,7 @@ void storm_record_transfer(struct storm_record *rec, const char *path,
 	t->bytes = bytes;
 	storm_domain_timeline((storm_domain_t *) d, &t->t);
 	if (!rec->transfers) {
+		rec->file = path != NULL;
 		timeline_transfer_phases(&t->t, rec->phase);
 		/* Phases do not overlap: exec begins when the launch message
 		 * has arrived. */
@@ -124,6 +125,14 @@ void storm_record_transfer(struct storm_record *rec, const char *path,
 	}
 	*rec->transfers_end = t;
 	rec->transfers_end = &t->next;
+}
+
+void storm_record_slow(struct storm_record *rec, const char *nodes)
+{
+	if (!rec->transfers &&
+	    (size_t) snprintf(rec->slow, sizeof(rec->slow), "%s", nodes) >=
+		    sizeof(rec->slow))
+		rec->slow[0] = '\0';
 }
 
 void storm_record_domain(struct storm_record *rec, const storm_domain_t *d)

@@ -49,6 +49,9 @@ struct storm_record {
 					   resent by TCP */
 	struct storm_stats stats; /* sum of all domains */
 	bool any_domain;
+	bool file;     /* its first transfer was a file's */
+	char slow[32]; /* nodes of the last look at the first transfer: those
+			  that had least of it, "n3"; or "" */
 };
 
 /* Begin a record; command is not copied.  clear() frees what the record
@@ -60,6 +63,9 @@ void storm_record_clear(struct storm_record *rec);
  * message.  The phases of the first transfer become the record's. */
 void storm_record_transfer(struct storm_record *rec, const char *path,
 			   uint64_t bytes, const storm_domain_t *d);
+
+/* A transfer of a file is under way, and waits for these nodes. */
+void storm_record_slow(struct storm_record *rec, const char *nodes);
 
 /* Add the counters of a domain that is about to be destroyed.  NULL is
  * allowed. */
