@@ -147,6 +147,30 @@ def test_agent_dies_before_it_reports(cluster):
     assert done.code == 0 and one.lines() == sorted([*range(8), *range(8), 2]), str(done)
 
 
+def short_timeout(cluster):
+    """The environment of an srun that waits 2 s for answers."""
+    path = pathlib.Path(cluster.lab.path("login", "/etc/slurm/slurm.conf"))
+    path.with_name("short.conf").write_text(path.read_text() + "MessageTimeout=2\n")
+    return {"SLURM_CONF": "/etc/slurm/short.conf"}
+
+
+def test_slurmd_answers_late(cluster):
+    """It has the signal, so nobody tells it again: srun says what stock says."""
+    one = Tally(cluster, env=short_timeout(cluster))
+    cluster.lab.kill("n3", "slurmd", signal.SIGSTOP)
+    try:
+        one.run.signal(USR1)
+        until(lambda: "Failure sending signal" in one.run.err(), one.run.err)
+    finally:
+        cluster.lab.kill("n3", "slurmd", signal.SIGCONT)
+    until(lambda: 2 in one.lines(), one.run.out)
+    one.sent += 1
+    one.signal()
+    done = one.end()
+    assert re.fullmatch(rf"srun: error: Failure sending signal {int(USR1)} to StepId=\S+ on "
+                        "node n3: Socket timed out on send/recv operation\n", done.err), str(done)
+
+
 def test_datagrams_are_lost(cluster):
     """Three of ten, at each receiver."""
     one = Tally(cluster)

@@ -10,7 +10,8 @@
  * A signal must not be lost, and must not come twice.  Until the cast is decided
  * no node has it, and it can be called back: then Slurm sends it to all.  After
  * that each node passes it on once, as orders are numbered.  Slurm sends it to
- * those of which no answer comes.
+ * those that are lost.  A slurmd that does not answer in time has it, and may yet
+ * pass it on: srun says so, as it does with Slurm's own message.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -42,8 +43,8 @@
 /* How long a node that does not take part delays the others: a cast takes some
  * milliseconds. */
 #define DECIDE_WAIT (500 * STORM_MS)
-/* How long to wait for a node that was told.  What Slurm sends to it then may
- * come second, which does not matter with some signals. */
+/* How long to wait for a node that was told, if the signal may come twice: Slurm
+ * sends it to that node then, too. */
 #define ANSWER_WAIT_TWICE (500 * STORM_MS)
 
 /* One signal, on its way. */
@@ -187,15 +188,21 @@ static bool order_decide(struct step_order *o, storm_event_t *event)
 	return told;
 }
 
+/* Does it matter to a task how often it comes? */
+static bool order_may_repeat(const struct step_order *o)
+{
+	return o->signal == SIGKILL || o->signal == SIGSTOP ||
+	       o->signal == SIGCONT;
+}
+
 /* Wait for the answers of nodes that were told. */
 static void order_await(struct step_order *o)
 {
 	struct storm_session *s = o->s;
 	struct step_signals *g = &s->signals;
-	bool twice = o->signal == SIGKILL || o->signal == SIGSTOP ||
-		     o->signal == SIGCONT;
 	uint64_t end =
-		storm_now() + (twice ? ANSWER_WAIT_TWICE :
+		storm_now() + (order_may_repeat(o) ?
+				       ANSWER_WAIT_TWICE :
 				       slurm_conf.msg_timeout * STORM_SEC);
 	const struct timespec ts = { .tv_sec = end / STORM_SEC,
 				     .tv_nsec = end % STORM_SEC };
@@ -226,12 +233,17 @@ static list_t *order_collect(struct step_order *o, bool told)
 				storm_answer(list, s->domain->names[n],
 					     rc == 0xffff ? SLURM_ERROR :
 							    (int) rc);
-			else if (g->open)
-				hostlist_push_host(o->others,
-						   s->domain->names[n]);
-			else
+			else if (!g->open)
 				storm_answer(list, s->domain->names[n],
 					     ESLURM_INVALID_JOB_ID);
+			else if (told && g->told[n] == TOLD_AWAITS &&
+				 !order_may_repeat(o))
+				storm_answer(
+					list, s->domain->names[n],
+					SLURM_PROTOCOL_SOCKET_IMPL_TIMEOUT);
+			else
+				hostlist_push_host(o->others,
+						   s->domain->names[n]);
 		}
 	}
 	slurm_mutex_unlock(&s->lock);
