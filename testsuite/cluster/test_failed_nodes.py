@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 
+from firewall import dropped
 from harness import Lab, need_records, until
 from lab import net
 from lab.sysdep import pids_in_namespace
@@ -269,6 +270,31 @@ def test_another_slurmctld_ends_what_was_given_up(lab):
     until(lambda: not lab.pids("n3", "slurmstepd"), "the step there to end")
     step.goes()
     step.ends()
+
+
+@pytest.mark.long
+@pytest.mark.cut_twice
+@pytest.mark.parametrize("launch", ["slurm", "storm"])
+def test_it_dies_again_before_it_is_back(lab, launch):
+    """A step that has begun as its host answered, and its agent was no member yet, is given
+    up, too. slurmctld has heard of its slurmd meanwhile."""
+    ctl = lab.run(["getent", "hosts", "ctl"], cwd="/").stdout.split()[0]
+    with dropped(lab, "n3", "output", f"ip daddr {ctl} meta l4proto udp"):
+        port(lab, "n3", "down")
+        until(lambda: "node n3: host unreachable" in said(lab), lambda: said(lab))
+        port(lab, "n3", "up")
+        lab.restart("n3", "slurmd")
+        until(lambda: "node n3: slurmd answers, its agent does not" in said(lab),
+              lambda: said(lab))
+        lab.wait_agents(["n3"])
+        step = Step(lab, launch=launch)
+        port(lab, "n3", "down")
+        step.says(UNREACHABLE)
+        code, out = step.ends()
+    assert code and not out and "Node failure on n3" in step.said(), step.said()
+    port(lab, "n3", "up")
+    good(lab)
+    until(lambda: not lab.pids("n3", "slurmstepd"), "the step there to end")
 
 
 @pytest.mark.lab_with("FailedNode=drain")

@@ -32,6 +32,7 @@ static unsigned int look(uint16_t state, uint16_t cause, uint64_t silent)
 	view.state = state;
 	view.cause = cause;
 	view.silent = silent;
+	view.suspect = state == STROBER_SUSPECT ? silent : 0;
 	return acts();
 }
 
@@ -258,6 +259,56 @@ START_TEST(test_requeued)
 }
 END_TEST
 
+/* The host has answered, and dies before the node is back: what has begun meanwhile is
+ * given up, too. */
+START_TEST(test_dies_again)
+{
+	int64_t second = 1000000, at = 3 * second;
+
+	word(STROBER_FOUND, STROBER_UNREACHABLE, second, second, second);
+	must(acts() == (FAILED_SAY | FAILED_END | FAILED_TAKE_DRAIN));
+	word(STROBER_FOUND, STROBER_AGENT, at, at, at);
+	must(acts() == FAILED_SAY);
+	ck_assert_str_eq(failed_outcome(&view, &memory, false),
+			 "; what ran there was given up");
+	/* one round of silence proves nothing, however long no sign of life has come */
+	at = 60 * second;
+	word(STROBER_SUSPECT, 0, at, at, at);
+	must(!acts());
+	rule.many = true;
+	at += second / 10;
+	word(STROBER_FOUND, STROBER_UNREACHABLE, at, at, at);
+	must(acts() == FAILED_SAY);
+	must(strstr(failed_outcome(&view, &memory, true),
+		    "nothing is given up yet"));
+	rule.many = false;
+	must(acts() == (FAILED_SAY | FAILED_END) && !acts());
+	/* slurmctld has spoken with it, but before it was lost again */
+	must(view.heard == WALL && view.lost == WALL + at - 600000);
+	must(!failed_talks(&view, (WALL + at) / second - 2, WALL + at));
+	must(failed_talks(&view, (WALL + at) / second + 1, WALL + at));
+	word(STROBER_FOUND, STROBER_UNREACHABLE, 2 * at, 2 * at, 2 * at);
+	must(view.lost == WALL + at - 600000 && !acts());
+}
+END_TEST
+
+/* A suspect for so long, and not silent for so long: it may have answered till now. */
+START_TEST(test_suspect_for)
+{
+	int64_t second = 1000000;
+
+	word(STROBER_FOUND, STROBER_SLURMD_GONE, 60 * second, 60 * second,
+	     60 * second);
+	must(acts() == (FAILED_SAY | FAILED_TAKE_DRAIN));
+	word(STROBER_SUSPECT, 0, 61 * second, 61 * second, 61 * second);
+	must(!(acts() & FAILED_END));
+	word(STROBER_SUSPECT, 0, 65 * second, 65 * second, 65 * second);
+	must(!(acts() & FAILED_END));
+	word(STROBER_SUSPECT, 0, 66 * second, 66 * second, 66 * second);
+	must(acts() & FAILED_END);
+}
+END_TEST
+
 /* What Slurm has done itself is no failure. */
 START_TEST(test_excused)
 {
@@ -333,6 +384,8 @@ int main(void)
 	tcase_add_test(t, test_last_response);
 	tcase_add_test(t, test_reasons);
 	tcase_add_test(t, test_requeued);
+	tcase_add_test(t, test_dies_again);
+	tcase_add_test(t, test_suspect_for);
 	tcase_add_test(t, test_excused);
 	tcase_add_test(t, test_never);
 	tcase_add_test(t, test_words);

@@ -14,6 +14,8 @@
 #define MAX_NODES 3
 
 #define USEC 1000000
+/* us: what the witness needs to find a host unreachable (verdict.h) */
+#define WITNESS 600000
 
 uint32_t failed_limit(const struct storm_gang_conf *conf, uint32_t nodes)
 {
@@ -26,6 +28,32 @@ uint32_t failed_limit(const struct storm_gang_conf *conf, uint32_t nodes)
 }
 
 /* ------------------------------------------------------------- what is known --- */
+
+/* The host answers, whatever is wrong there. */
+static bool failed_answers(const struct failed_view *v)
+{
+	return v->state == STROBER_FOUND && v->cause != STROBER_UNREACHABLE;
+}
+
+/* from: ns; when it was heard, or found. */
+static void failed_take_silence(struct failed_view *v,
+				const struct failed_view *was, uint64_t from,
+				uint64_t now, int64_t wall)
+{
+	if (v->state == STROBER_SUSPECT) {
+		v->suspect_at = was->state == STROBER_SUSPECT ?
+					was->suspect_at :
+				was->state ? now :
+					     from;
+		v->suspect = now > v->suspect_at ? now - v->suspect_at : 0;
+	}
+	v->answered = failed_answers(v) || was->answered;
+	v->lost = failed_answers(v) ? 0 : was->lost;
+	if (v->state == STROBER_FOUND && !failed_answers(v) && was->answered) {
+		v->answered = false;
+		v->lost = wall - WITNESS;
+	}
+}
 
 /* A strober knows nothing of a node that it never heard.  But slurmctld does if an
  * earlier one has found it, and no one has heard it since.  That is a failure as soon as
@@ -44,6 +72,7 @@ void failed_take_word(struct failed_view *v, const struct strober_failed *x,
 	v->cause = x->cause;
 	v->silent = now > from ? now - from : 0;
 	v->heard = wall - (int64_t) (v->silent / 1000);
+	failed_take_silence(v, &was, from, now, wall);
 	if (x->heard)
 		return;
 	v->known = was.state && was.cause != STROBER_RETURNING &&
@@ -56,7 +85,9 @@ void failed_take_word(struct failed_view *v, const struct strober_failed *x,
 /* A time that is to come is of before the clock was set back. */
 bool failed_talks(const struct failed_view *v, int64_t response, int64_t wall)
 {
-	return v->state && response > v->heard / USEC + 1 &&
+	int64_t since = v->lost > v->heard ? v->lost : v->heard;
+
+	return v->state && response > since / USEC + 1 &&
 	       response <= wall / USEC + 1;
 }
 
@@ -81,7 +112,7 @@ static bool failed_is_dead(const struct failed_rule *r,
 			   const struct failed_view *v)
 {
 	return (v->state == STROBER_FOUND && v->cause == STROBER_UNREACHABLE) ||
-	       (v->state == STROBER_SUSPECT && v->silent >= r->act_after);
+	       (v->state == STROBER_SUSPECT && v->suspect >= r->act_after);
 }
 
 static bool failed_lacks_slurmd(const struct failed_view *v)
@@ -116,10 +147,13 @@ static unsigned int failed_strong(const struct failed_rule *r,
 	bool idle = failed_lacks_slurmd(v) && v->silent >= r->act_after;
 	unsigned int acts = 0;
 
+	m->answered |= failed_answers(v);
 	if (r->many || v->never || v->talks || (!dead && !idle))
 		return 0;
-	if (dead && !m->ended) {
+	/* what has begun while the host answered is given up, too */
+	if (dead && (!m->ended || m->answered)) {
 		m->ended = true;
+		m->answered = false;
 		acts |= FAILED_END;
 	}
 	if (m->took || r->policy == FAILED_REPORT)
@@ -197,7 +231,7 @@ const char *failed_outcome(const struct failed_view *v,
 	if (v->state == STROBER_FOUND && v->cause != STROBER_UNREACHABLE)
 		return m->ended ? "; what ran there was given up" :
 				  "; what runs there goes on";
-	if (m->ended)
+	if (m->ended && !m->answered)
 		return "; what runs there is given up";
 	return v->state == STROBER_FOUND && many ?
 		       "; so are many nodes at once, so nothing is given up yet" :

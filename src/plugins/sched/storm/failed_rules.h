@@ -33,6 +33,12 @@ struct failed_view {
 	int64_t heard; /* us of the wall clock: when it was heard last.  If it never
 			  was and is not known: when it was found, so before that. */
 	uint64_t silent; /* ns since this strober has heard it, or found it */
+	uint64_t suspect_at,
+		suspect; /* ns: since when it is a suspect, how long */
+	/* The host has answered since the node was silent.  lost: us of the wall clock;
+	 * when it answered no more; 0: it never did, or still does. */
+	bool answered;
+	int64_t lost;
 	/* It boots, is powered down, is being restarted or is down: that it is
 	 * silent is no failure. */
 	bool excused;
@@ -45,7 +51,8 @@ struct failed_view {
 struct failed_memory {
 	uint16_t told, cause; /* what jobs were told */
 	bool ended;	      /* steps were told that the node has failed */
-	bool took;	      /* it was drained or set down */
+	bool answered; /* its host has answered since: others may have begun */
+	bool took;     /* it was drained or set down */
 };
 
 enum failed_act {
@@ -58,12 +65,12 @@ enum failed_act {
 };
 
 /* The strober's word of the node; NULL: it is good.  *v has what was known before, and
- * gets state to silent; all else becomes 0.  now: ns of CLOCK_MONOTONIC; wall: us of the
+ * gets state to lost; all else becomes 0.  now: ns of CLOCK_MONOTONIC; wall: us of the
  * wall clock, at the same time. */
 void failed_take_word(struct failed_view *v, const struct strober_failed *x,
 		      uint64_t now, int64_t wall);
 /* Has slurmctld had an answer, at this second of the wall clock, since the node was
- * heard last?  wall: us of the wall clock. */
+ * heard last, or its host was lost?  wall: us of the wall clock. */
 bool failed_talks(const struct failed_view *v, int64_t response, int64_t wall);
 /* Is the Reason of a node, which may be NULL, one of failed.c's?  uid: whose it is;
  * slurm: SlurmUser's. */

@@ -211,6 +211,23 @@ static void failed_steps_complete(const node_record_t *node,
 	step_partial_comp(&msg, slurm_conf.slurm_user_id, true, &rest, &code);
 }
 
+static bool failed_steps_is_given(const struct failed_given *given,
+				  const node_record_t *node,
+				  const job_record_t *job,
+				  const slurm_step_id_t *id)
+{
+	for (uint32_t i = 0; i < given->count; i++) {
+		const struct failed_step *s = &given->step[i];
+
+		if (s->id.job_id == job->job_id && s->run == job->restart_cnt &&
+		    (!id || (s->id.step_id == id->step_id &&
+			     s->id.step_het_comp == id->step_het_comp)) &&
+		    !xstrcmp(s->node, node->name))
+			return true;
+	}
+	return false;
+}
+
 static void failed_steps_end_step(const node_record_t *node,
 				  step_record_t *step,
 				  struct failed_given *given)
@@ -225,7 +242,8 @@ static void failed_steps_end_step(const node_record_t *node,
 	failed_steps_complete(node, step);
 }
 
-/* The ids of the steps, as a step that is over leaves the list. */
+/* The ids of the steps, as a step that is over leaves the list.  A node may fail again
+ * before it is back: those that were given up before know it. */
 static void failed_steps_end_job(const node_record_t *node, job_record_t *job,
 				 void *given)
 {
@@ -237,15 +255,17 @@ static void failed_steps_end_job(const node_record_t *node, job_record_t *job,
 	/* its script has gone with the node: only slurmctld can end the job */
 	if (failed_steps_has_script(node, job))
 		return;
-	srun_node_fail(job, node->name);
 	it = list_iterator_create(job->step_list);
 	while ((step = list_next(it))) {
-		if (!failed_steps_has_srun(node, step))
+		if (!failed_steps_has_srun(node, step) ||
+		    failed_steps_is_given(given, node, job, &step->step_id))
 			continue;
 		xrecalloc(ids, n + 1, sizeof(*ids));
 		ids[n++] = step->step_id;
 	}
 	list_iterator_destroy(it);
+	if (n || !failed_steps_is_given(given, node, job, NULL))
+		srun_node_fail(job, node->name);
 	for (uint32_t i = 0; i < n; i++) {
 		step = find_step_record(job, &ids[i]);
 		if (step)
