@@ -58,7 +58,7 @@ static const char usage[] =
 	"stack: where the tasks of a job are, equal stacks in one line.\n"
 	"status: what the agents of all nodes say, by one question.\n"
 	"top: who runs in which turn on which nodes, live.\n"
-	"why: why Slurm launched a step in STORM's place.\n"
+	"why: why a launch was slow, or Slurm launched a step in STORM's place.\n"
 	"\n"
 	"  -V, --version  print the version\n"
 	"  -h, --help     print this summary; after a subcommand, that one's\n";

@@ -132,6 +132,16 @@ def shared(lab):
     return json.loads(lab.run(["storm", "jobs", "--json"], cwd="/", user="user").stdout)
 
 
+def waited(lab, job):
+    """The part of a step's launch in which it waited for its turn, if it did."""
+    done = lab.run(["srun", f"--jobid={job}", "--overlap", "-N4", "-n4", "--launch=storm",
+                    "printenv", "SLURM_STEP_ID"], cwd="/tmp", user="user")
+    assert done.returncode == 0, done.stderr
+    record = told(lab, f"{job}.{done.stdout.split()[0]}")
+    return record and next((p for p in record["phases"] if p["phase"] == "slot"
+                            and p.get("waited_for") == "its job's turn"), None)
+
+
 def test_turns(lab):
     """The quantum, where jobs take turns; and storm jobs has both, each with the other."""
     assert "quantum" not in asked(lab)
@@ -152,6 +162,9 @@ def test_turns(lab):
         assert [one["job"], two["job"]] == jobs
         assert (one["with"], two["with"]) == ([jobs[1]], [jobs[0]])
         assert (one["turns"], one["of"], one["quantum"]) == (1, 2, 0.05)
+        # storm why has the nodes whose tasks have waited longest for their turn
+        slow = until(lambda: waited(lab, jobs[0]), "a step to begin in the other's turn")
+        assert re.fullmatch("n[1-4]", slow["slowest"]) and slow["ms"] > 0, slow
         done = lab.run(["storm", "jobs", jobs[0]], cwd="/", user="user")
         assert done.returncode == 0 and len(done.stdout.splitlines()) == 2, done.stdout
         see_on_top(lab, jobs)
