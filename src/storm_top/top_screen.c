@@ -256,7 +256,7 @@ int top_screen(struct top_known *k, double delay)
 
 	if (!live) {
 		perror("storm: top cannot start a thread");
-		return SHOW_WRONG;
+		_exit(SHOW_WRONG); /* the other one may run, and use k */
 	}
 	setlocale(LC_CTYPE, "");
 	top_catch(); /* else ncurses takes them, and ends the process */
