@@ -453,7 +453,7 @@ void agent_launch_told(struct agent_session *s, const void *buf, size_t len)
 	if (!launch_record_unpack(&r, buf, len))
 		return;
 	memcpy(one.record, buf, len);
-	agent_launched_add(&s->a->launches, &one);
+	agent_launched_add(&s->a->launches, &one, launch_record_took(&r));
 }
 
 uint64_t agent_launch_tick(struct agent *a, uint64_t now)

@@ -17,8 +17,19 @@ static bool launched_same(const struct agent_launched *x,
 	       x->het == y->het;
 }
 
+static void launched_count(struct agent_launches *all, uint32_t took)
+{
+	static const uint32_t end[LAUNCH_TOOKS - 1] = LAUNCH_TOOK_ENDS;
+	unsigned int i = 0;
+
+	while (i < LAUNCH_TOOKS - 1 && took > end[i] * 1000)
+		i++;
+	all->took[i]++;
+	all->took_us += took;
+}
+
 void agent_launched_add(struct agent_launches *all,
-			const struct agent_launched *one)
+			const struct agent_launched *one, uint32_t took)
 {
 	for (uint64_t i = all->added; i > launched_oldest(all); i--) {
 		struct agent_launched *l = &all->last[(i - 1) % AGENT_LAUNCHED];
@@ -29,6 +40,7 @@ void agent_launched_add(struct agent_launches *all,
 		}
 	}
 	all->last[all->added++ % AGENT_LAUNCHED] = *one;
+	launched_count(all, took);
 }
 
 static bool launched_is(const struct agent_launched *l,

@@ -12,6 +12,7 @@
 
 #include "src/storm_common/fallback_word.h"
 #include "src/storm_common/launch_record.h"
+#include "src/storm_common/launch_took.h"
 
 struct agent_launched {
 	uint32_t uid, job, step, het;
@@ -26,12 +27,14 @@ struct agent_launched {
 struct agent_launches {
 	struct agent_launched last[AGENT_LAUNCHED]; /* a ring */
 	uint64_t added;
+	/* of all that were added */
+	uint64_t took[LAUNCH_TOOKS], took_us;
 };
 
 /* Keep it, in the place of the step's own one, such as of a job that began anew, or of
- * the oldest one. */
+ * the oldest one.  took: its time, us, which counts once for a step. */
 void agent_launched_add(struct agent_launches *all,
-			const struct agent_launched *one);
+			const struct agent_launched *one, uint32_t took);
 
 /* Which of those that are kept an asker wants, and may have. */
 struct agent_launched_want {

@@ -47,6 +47,10 @@
  * its place, by cause (fallback_word.h), on one node of each. */
 #define STATE_STEPS "steps"
 #define STATE_FALLBACK "fallback " /* and the cause's word */
+/* Steps among these whose srun has told how long they took (launch_record.h): how many,
+ * by bucket of launch_took.h, and us in all. */
+#define STATE_TOOK "took " /* and the bucket's number, from 0 */
+#define STATE_TOOK_SUM "took us"
 #define STATE_LAUNCHES "launches"
 #define STATE_LAUNCHES_FAILED "launches failed"
 #define STATE_FILES "files"

@@ -146,6 +146,21 @@ static const struct {
 };
 #define METRICS_SUMS (sizeof(metrics_sums) / sizeof(*metrics_sums))
 
+/* A bucket that another version has is none of ours. */
+static bool metrics_took(struct metrics *out, const char *key, uint64_t sum)
+{
+	char mine[32];
+
+	for (unsigned int i = 0; i < LAUNCH_TOOKS; i++) {
+		snprintf(mine, sizeof(mine), STATE_TOOK "%u", i);
+		if (!strcmp(key, mine)) {
+			out->counter[METRICS_TOOK + i] = sum;
+			return true;
+		}
+	}
+	return false;
+}
+
 /* True: each agent has this one. */
 static bool metrics_sum(struct metrics *out, const char *key,
 			const struct storm_gather_entry *e)
@@ -161,7 +176,11 @@ static bool metrics_sum(struct metrics *out, const char *key,
 			out->counter[metrics_sums[i].is] = e->sum;
 			return true;
 		}
-	if (!strcmp(key, STATE_SESSIONS)) {
+	if (metrics_took(out, key, e->sum))
+		return false;
+	if (!strcmp(key, STATE_TOOK_SUM)) {
+		out->counter[METRICS_TOOK_SUM] = e->sum;
+	} else if (!strcmp(key, STATE_SESSIONS)) {
 		out->sessions = e->sum;
 	} else if (!strcmp(key, STATE_AGE)) {
 		out->age = e->sum;

@@ -11,6 +11,7 @@
 
 #include "src/storm_common/fallback_word.h"
 #include "src/storm_common/health_word.h"
+#include "src/storm_common/launch_took.h"
 #include "src/storm_status/status_ask.h"
 
 #define METRICS_BUILDS 16 /* that are told apart */
@@ -28,6 +29,8 @@ enum metrics_counter {
 	METRICS_FILES_FAILED,
 	METRICS_BYTES,
 	METRICS_SIGNALS,
+	METRICS_TOOK, /* launches that were timed, by bucket of launch_took.h */
+	METRICS_TOOK_SUM = METRICS_TOOK + LAUNCH_TOOKS, /* us */
 	METRICS_REPAIRED, /* parts of files that were sent again */
 	METRICS_COUNTERS
 };

@@ -243,6 +243,30 @@ static void metrics_text_launches(struct metrics_out *o, const uint64_t *c)
 	metrics_labelled(o, "result", "failed", c[METRICS_LAUNCHES_FAILED]);
 }
 
+static void metrics_text_took(struct metrics_out *o, const uint64_t *c)
+{
+	static const unsigned int end[LAUNCH_TOOKS - 1] = LAUNCH_TOOK_ENDS;
+	uint64_t n = 0;
+
+	o->name = "storm_launch_duration_seconds";
+	if (o->form == METRICS_OPEN)
+		fprintf(o->f, "# UNIT %s seconds\n", o->name);
+	fprintf(o->f,
+		"# HELP %s How long launches by STORM took, as their sruns say.\n"
+		"# TYPE %s histogram\n",
+		o->name, o->name);
+	for (unsigned int i = 0; i < LAUNCH_TOOKS - 1; i++) {
+		n += c[METRICS_TOOK + i];
+		fprintf(o->f, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", o->name,
+			end[i] / 1000.0, n);
+	}
+	n += c[METRICS_TOOK + LAUNCH_TOOKS - 1];
+	fprintf(o->f, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", o->name, n);
+	fprintf(o->f, "%s_sum %.6f\n", o->name,
+		(double) c[METRICS_TOOK_SUM] / 1e6);
+	fprintf(o->f, "%s_count %" PRIu64 "\n", o->name, n);
+}
+
 static void metrics_text_files(struct metrics_out *o, const uint64_t *c)
 {
 	metrics_counters(o, "storm_node_files", NULL,
@@ -276,6 +300,7 @@ void metrics_text(FILE *f, const struct metrics_shown *s,
 	}
 	if (s->counter) {
 		metrics_text_launches(&o, s->counter);
+		metrics_text_took(&o, s->counter);
 		metrics_text_files(&o, s->counter);
 	}
 	if (s->gaps) {

@@ -31,7 +31,7 @@ def read(text):
         elif not line.startswith("#"):
             series, value = line.rsplit(" ", 1)
             name = re.match(r"\w+", series)[0]
-            assert {name, re.sub("_(total|info)$", "", name)} & heads, line
+            assert {name, re.sub("_(total|info|bucket|sum|count)$", "", name)} & heads, line
             assert series not in found, line
             found[series] = float(value)
     return found

@@ -136,13 +136,15 @@ END_TEST
 
 static struct agent_launches all;
 
+#define TOOK 100001 /* us */
+
 static void add(uint32_t job, uint32_t step, uint32_t uid, uint8_t len)
 {
 	const struct agent_launched l = {
 		.uid = uid, .job = job, .step = step, .len = len
 	};
 
-	agent_launched_add(&all, &l);
+	agent_launched_add(&all, &l, TOOK);
 }
 
 /* How many of a user's are found; *first: the first one. */
@@ -158,6 +160,26 @@ static unsigned int found(const char *which, uint32_t uid,
 	*first = n ? *l[0] : (struct agent_launched) { 0 };
 	return n;
 }
+
+/* Each once: a bucket ends with its bound. */
+START_TEST(test_took)
+{
+	static const uint32_t us[] = { 0,	 50000,	   50001,
+				       30000000, 30000001, LAUNCH_LONGEST };
+	static struct agent_launches timed;
+	struct agent_launched l = { .job = 1 };
+
+	for (size_t i = 0; i < sizeof(us) / sizeof(*us); i++) {
+		l.step = (uint32_t) i;
+		agent_launched_add(&timed, &l, us[i]);
+		agent_launched_add(&timed, &l, us[i]); /* the same step */
+	}
+	must(timed.took[0] == 2 && timed.took[1] == 1);
+	must(timed.took[LAUNCH_TOOKS - 2] == 1);
+	must(timed.took[LAUNCH_TOOKS - 1] == 2);
+	must(timed.took_us == 3660100002u);
+}
+END_TEST
 
 START_TEST(test_kept)
 {
@@ -359,6 +381,7 @@ int main(void)
 
 	tcase_add_test(t, test_record);
 	tcase_add_test(t, test_record_of_others);
+	tcase_add_test(t, test_took);
 	tcase_add_test(t, test_kept);
 	tcase_add_test(t, test_medians);
 	tcase_add_test(t, test_shown);

@@ -175,6 +175,10 @@ START_TEST(test_told)
 		metric_value(STATE_EPOCH, "8", &one),
 		metric_value(STATE_QUANTUM, "50 ms", &two),
 		BASE(2),
+		metric_sum(STATE_TOOK "1", 3, 1),
+		metric_sum(STATE_TOOK "9", 1, 1),
+		metric_sum(STATE_TOOK "10", 7, 1),
+		metric_sum(STATE_TOOK_SUM, 61250000, 1),
 	};
 	struct metrics m;
 	char *text;
@@ -199,6 +203,12 @@ START_TEST(test_told)
 	must(strstr(text, "# TYPE storm_launches counter\n"));
 	must(strstr(text,
 		    "launches_total{result=\"storm\",reason=\"none\"} 7\n"));
+	must(strstr(text, "duration_seconds_bucket{le=\"0.05\"} 0\n"));
+	must(strstr(text, "duration_seconds_bucket{le=\"0.1\"} 3\n"));
+	must(strstr(text, "duration_seconds_bucket{le=\"30\"} 3\n"));
+	must(strstr(text, "duration_seconds_bucket{le=\"+Inf\"} 4\n"));
+	must(strstr(text, "launch_duration_seconds_count 4\n"));
+	must(strstr(text, "launch_duration_seconds_sum 61.250000\n"));
 	must(strstr(text, "node_launches_total{result=\"done\"} 18\n"));
 	must(strstr(text, "node_launches_total{result=\"failed\"} 2\n"));
 	must(strstr(text, "storm_count_gaps_total 3\n"));

@@ -115,6 +115,20 @@ static void agent_state_fallbacks(const struct agent *a, storm_gather_t *own)
 	}
 }
 
+static void agent_state_took(const struct agent *a, storm_gather_t *own)
+{
+	char key[STORM_GATHER_KEY + 1];
+
+	for (unsigned int i = 0; i < LAUNCH_TOOKS; i++) {
+		if (!a->launches.took[i])
+			continue;
+		snprintf(key, sizeof(key), STATE_TOOK "%u", i);
+		agent_state_count(own, key, a->launches.took[i]);
+	}
+	if (a->launches.took_us)
+		agent_state_count(own, STATE_TOOK_SUM, a->launches.took_us);
+}
+
 /* May this user know what is another's? */
 static bool agent_state_is_root(uint32_t uid)
 {
@@ -233,4 +247,5 @@ void agent_state(struct agent *a, const struct agent_session *s,
 	agent_state_health(a, own);
 	agent_state_counters(a, own);
 	agent_state_fallbacks(a, own);
+	agent_state_took(a, own);
 }
