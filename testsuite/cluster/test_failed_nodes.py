@@ -126,15 +126,25 @@ def good(lab, host="n3"):
           lambda: f"nothing to be said of {node(lab, host)}")
 
 
+def standing(lab, host, daemon):
+    """Send SIGSTOP; returns what sends SIGCONT."""
+    pids = lab.pids(host, daemon)
+    assert pids
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    return lambda: [os.kill(pid, signal.SIGCONT) for pid in pids]
+
+
 class Step:
-    """A step of a task on each node, which ends when the file goes is there. The tasks
-    write their node's name into begun."""
+    """A step of a task on each node, which ends when the file go is there, or that of its
+    node. The tasks write their node's name into begun."""
 
     def __init__(self, lab, *options, launch="slurm", nodes=8):
         self.dir = f"/home/step{len(os.listdir(lab.dir + '/home'))}"
         self.outer = lab.dir + self.dir
         os.mkdir(self.outer)
-        script = ": >begun.$SLURMD_NODENAME; until [ -e go ]; do sleep 0.05; done; " \
+        script = ": >begun.$SLURMD_NODENAME; until [ -e go -o -e go.$SLURMD_NODENAME ]; " \
+            "do sleep 0.05; done; " \
             "echo $SLURMD_NODENAME ended"
         self.process = lab.popen(
             ["srun", f"--launch={launch}", f"-N{nodes}", f"-n{nodes}", *options,
@@ -154,9 +164,10 @@ class Step:
         until(lambda: re.search(what, self.said()),
               lambda: f"srun to say {what}: {self.said()}")
 
-    def goes(self):
-        with open(self.outer + "/go", "w"):
-            pass
+    def goes(self, *nodes):
+        for name in [f"go.{n}" for n in nodes] or ["go"]:
+            with open(f"{self.outer}/{name}", "w"):
+                pass
 
     def ends(self):
         with open(self.outer + "/out") as f:
@@ -217,6 +228,30 @@ def test_a_dead_host_has_the_last_tasks(lab):
     # Slurm's own code: 1 from 23.11 on
     assert code in (1, 137) and "n3: task 2: Killed" in step.said(), (code, step.said())
     assert out == sorted(w for i in (1, 2, 4, 5, 6, 7, 8) for w in (f"n{i}", "ended"))
+
+
+@pytest.mark.every_release
+@pytest.mark.storm_only
+def test_a_task_that_was_given_up_is_lost(lab):
+    """Its node is back before it could be ended there, and it ends well. What it printed is
+    lost all the same, as srun does not listen any more: so it counts as killed."""
+    step = Step(lab, launch="storm")
+    again = standing(lab, "n2", "slurmd")   # so that nobody ends the task there
+    try:
+        step.goes(*(f"n{i}" for i in (1, 4, 5, 6, 7, 8)))
+        port(lab, "n3", "down")
+        step.says(UNREACHABLE)
+        step.goes("n3")
+        until(lambda: not lab.pids("n3", "sleep"), "the task's end")
+        port(lab, "n3", "up")
+        step.says("n3: it gives signs of life again")
+        until(lambda: not lab.pids("n3", "slurmstepd"), "the end of the step there")
+        step.goes("n2")
+        code, out = step.ends()
+    finally:
+        again()
+    assert code in (1, 137) and "n3: task 2: Killed" in step.said(), (code, out, step.said())
+    assert out.count("ended") == 7 and "n3" not in out, out
 
 
 @pytest.mark.every_release

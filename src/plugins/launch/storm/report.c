@@ -79,16 +79,23 @@ static bool task_reports_first_end(struct storm_session *s, uint32_t task)
 	return true;
 }
 
-bool task_reports_filter(struct storm_session *s, task_exit_msg_t *msg)
+bool task_reports_filter(struct storm_session *s, task_exit_msg_t *msg,
+			 bool lost_too)
 {
 	uint32_t i, n = 0;
 
 	if (!s->exited)
 		return true;
 	slurm_mutex_lock(&s->lock);
-	for (i = 0; i < msg->num_tasks; i++)
-		if (task_reports_first_end(s, msg->task_id_list[i]))
-			msg->task_id_list[n++] = msg->task_id_list[i];
+	for (i = 0; i < msg->num_tasks; i++) {
+		uint32_t task = msg->task_id_list[i];
+
+		if (!lost_too && !s->may_lose && task < s->tasks &&
+		    bit_test(s->lost, task))
+			continue;
+		if (task_reports_first_end(s, task))
+			msg->task_id_list[n++] = task;
+	}
 	slurm_mutex_unlock(&s->lock);
 	msg->num_tasks = n;
 	return n;

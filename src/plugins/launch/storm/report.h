@@ -20,7 +20,9 @@ int task_reports_start(struct storm_session *s);
 void task_reports_stop(struct storm_session *s);
 
 /* Remove from an exit message, of Slurm's or of our reports, the tasks whose
- * end was handled; mark the others.  False: none is left.  Any thread. */
-bool task_reports_filter(struct storm_session *s, task_exit_msg_t *msg);
+ * end was handled, and those that are lost unless lost_too; mark the others.  False:
+ * none is left.  Any thread. */
+bool task_reports_filter(struct storm_session *s, task_exit_msg_t *msg,
+			 bool lost_too);
 
 #endif

@@ -66,9 +66,11 @@ struct storm_session {
 	bool over; /* slurmctld's word, before all tasks have started */
 	bool launch_failed; /* some of the nodes did not begin their tasks */
 	bitstr_t *exited;   /* tasks whose end was reported */
-	/* Tasks on nodes that have failed: written by srun's thread for messages,
-	 * under sls->lock. */
+	/* Tasks on nodes that have failed: srun does not hear them any more.  Whatever
+	 * is reported of their ends later, they count as killed: but not where --no-kill
+	 * lets the step go on. */
 	bitstr_t *lost;
+	bool may_lose;	    /* --no-kill */
 	uint64_t last_exit; /* ns, storm_now(); the last of these */
 	struct task_reports *reports;
 };

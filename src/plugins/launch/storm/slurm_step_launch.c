@@ -50,12 +50,16 @@ static void step_on_nodes_lost(struct step_launch_state *sls, const int *nodes,
 {
 	struct storm_session *s = storm_session_launching(sls);
 
-	for (int n = 0; s && s->lost && n < count; n++)
+	if (!s || !s->lost)
+		return;
+	slurm_mutex_lock(&s->lock);
+	for (int n = 0; n < count; n++)
 		for (uint32_t i = 0;
 		     nodes[n] >= 0 && i < sls->layout->tasks[nodes[n]]; i++)
 			if (sls->layout->tids[nodes[n]][i] < s->tasks)
 				bit_set(s->lost,
 					sls->layout->tids[nodes[n]][i]);
+	slurm_mutex_unlock(&s->lock);
 }
 
 /*
@@ -69,10 +73,10 @@ static void step_on_task_finish(task_exit_msg_t *msg)
 
 	if (!s)
 		return;
-	if (task_reports_filter(s, msg))
+	if (task_reports_filter(s, msg, false))
 		s->callbacks.task_finish(msg);
 	else
-		debug("storm: duplicate task exit message");
+		debug("storm: duplicate task exit message, or of lost tasks");
 }
 
 static void step_on_task_start(launch_tasks_response_msg_t *msg)
@@ -131,6 +135,7 @@ int storm_step_launch(slurm_step_ctx_t *ctx,
 		s->begun = bit_alloc(s->tasks);
 		s->exited = bit_alloc(s->tasks);
 		s->lost = bit_alloc(s->tasks);
+		s->may_lose = ctx->step_req->flags & SSF_NO_KILL;
 		s->rec.phase[LAUNCH_PHASE_EXEC].start = storm_now();
 		/* A signal came before Slurm's launcher knew the step. */
 		if (s->abort)
@@ -222,19 +227,18 @@ static void step_log_timeline(struct storm_session *s)
  * those of a launch that failed: srun has said so, and none of them ran.
  */
 static bool step_is_lost(const struct storm_session *s, bool aborted,
-			 bool may_lose, uint32_t task)
+			 uint32_t task)
 {
 	if (task >= s->tasks || bit_test(s->exited, task))
 		return false;
 	return (aborted && (s->over || bit_test(s->begun, task))) ||
-	       (!may_lose && !s->launch_failed && bit_test(s->lost, task));
+	       (!s->may_lose && !s->launch_failed && bit_test(s->lost, task));
 }
 
 static void step_end_lost(const slurm_step_ctx_t *ctx, struct storm_session *s)
 {
 	const struct step_launch_state *sls = ctx->launch_state;
 	const slurm_step_layout_t *layout = sls->layout;
-	bool may_lose = ctx->step_req->flags & SSF_NO_KILL;
 	task_exit_msg_t msg = { .return_code = SIGKILL,
 				.step_id = ctx->step_req->step_id };
 
@@ -246,13 +250,12 @@ static void step_end_lost(const slurm_step_ctx_t *ctx, struct storm_session *s)
 			xcalloc(layout->tasks[n] + 1, sizeof(uint32_t));
 		slurm_mutex_lock(&s->lock);
 		for (uint32_t i = 0; i < layout->tasks[n]; i++)
-			if (step_is_lost(s, sls->abort, may_lose,
-					 layout->tids[n][i]))
+			if (step_is_lost(s, sls->abort, layout->tids[n][i]))
 				msg.task_id_list[msg.num_tasks++] =
 					layout->tids[n][i];
 		slurm_mutex_unlock(&s->lock);
-		if (msg.num_tasks)
-			step_on_task_finish(&msg);
+		if (task_reports_filter(s, &msg, true))
+			s->callbacks.task_finish(&msg);
 		xfree(msg.task_id_list);
 	}
 }
