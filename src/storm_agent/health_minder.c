@@ -165,8 +165,7 @@ _Noreturn void agent_health_run(const char *node, uint16_t slurmd_port)
 	if (storm_conf_load_kept(dir, &minder.conf, NULL, &why) ==
 	    STORM_CONF_NONE)
 		_exit(1);
-	opts.stderr_level = LOG_LEVEL_INFO;
-	log_alter(opts, 0, NULL);
+	child_log_wanted(minder.conf.log, 0);
 	prctl(PR_SET_NAME, "storm_minder");
 	/* as with storm_keeper: the agent alone ends it */
 	signal(SIGPIPE, SIG_IGN);

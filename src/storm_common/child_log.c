@@ -29,6 +29,22 @@ void child_log(enum storm_log_level level, const char *msg)
 	}
 }
 
+void child_log_wanted(enum storm_conf_log wanted, uint16_t daemon)
+{
+	static const log_level_t levels[] = {
+		[CONF_LOG_ERROR] = LOG_LEVEL_ERROR,
+		[CONF_LOG_INFO] = LOG_LEVEL_INFO,
+		[CONF_LOG_DEBUG] = LOG_LEVEL_DEBUG,
+	};
+	log_options_t opts = LOG_OPTS_STDERR_ONLY;
+
+	if (wanted != CONF_LOG_SLURM)
+		opts.stderr_level = levels[wanted];
+	else if (daemon > LOG_LEVEL_INFO)
+		opts.stderr_level = daemon;
+	log_alter(opts, 0, NULL);
+}
+
 void child_log_start(struct child_log *l)
 {
 	l->before = l->now;
@@ -76,7 +92,8 @@ static void child_log_line(struct child_log *l, const char *name)
 		s += n + 2;
 	if (!strncmp(s, "error: ", 7) || !strncmp(s, "fatal: ", 7))
 		child_log_error(l, name, s + 7);
-	else if (!strncmp(s, "debug", 5) && (text = strchr(s, ':')))
+	else if (!strncmp(s, "debug", 5) && (text = strchr(s, ':')) &&
+		 get_log_level() >= LOG_LEVEL_DEBUG)
 		debug("%s: %s", name, text + 1 + strspn(text + 1, " "));
 	else if (*s)
 		info("%s: %s", name, s);

@@ -1,7 +1,8 @@
 /*
  * child_log.h - passes the log of a child (node agent or strober) on to the
  * daemon that has started it.  The child logs to stderr in Slurm's form, and
- * the daemon logs each line again at the same level.
+ * the daemon logs each line again at the same level; or at a level that it
+ * shows, as the child says nothing that is not wanted.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -13,9 +14,14 @@
 #include <stdint.h>
 
 #include "src/libstorm/storm.h"
+#include "storm_conf.h"
 
 /* In the child: log by Slurm's functions; a storm_log_fn. */
 void child_log(enum storm_log_level level, const char *msg);
+
+/* In the child: log to stderr what LogLevel wants, where the daemon has this level of
+ * Slurm's in its configuration. */
+void child_log_wanted(enum storm_conf_log wanted, uint16_t daemon);
 
 /* In the daemon: the line of which only a part was read so far, and the
  * errors of this start of the child and of the start before.  Initialize it

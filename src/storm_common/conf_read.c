@@ -83,6 +83,22 @@ void storm_conf_default(struct storm_conf *out)
 	out->context.per_user = 16384;
 }
 
+bool storm_conf_is_agents(const struct storm_conf *a,
+			  const struct storm_conf *b)
+{
+	return memcmp(&a->set, &b->set, sizeof(a->set)) || a->log != b->log ||
+	       strcmp(a->allow_users, b->allow_users) ||
+	       strcmp(a->allow_hosts, b->allow_hosts) ||
+	       strcmp(a->freezer, b->freezer) ||
+	       a->gang_debug != b->gang_debug ||
+	       a->gang_yield != b->gang_yield ||
+	       storm_conf_gives_way(&a->gang) !=
+		       storm_conf_gives_way(&b->gang) ||
+	       !CPU_EQUAL(&a->agent_cpus, &b->agent_cpus) ||
+	       a->agent_linger != b->agent_linger ||
+	       memcmp(&a->health, &b->health, sizeof(a->health));
+}
+
 /* ---------------------------------------------------------- consistency --- */
 
 /* A key's value and place in the file; the last one counts. */

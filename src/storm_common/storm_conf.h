@@ -105,9 +105,19 @@ struct storm_context_conf {
 	uint32_t group;	   /* of the first one; IPv4, in host byte order */
 };
 
+/* What the daemons of STORM say: as slurmd or slurmctld is told by its own debug level,
+ * or this. */
+enum storm_conf_log {
+	CONF_LOG_SLURM,
+	CONF_LOG_ERROR,
+	CONF_LOG_INFO,
+	CONF_LOG_DEBUG
+};
+
 #define STORM_CONF_ALLOW_MAX 1024
 struct storm_conf {
 	struct storm_settings set;
+	enum storm_conf_log log;
 	enum storm_fallback fallback;
 	enum storm_failed_launch failed_launch;
 	/* With FALLBACK_NODES so many nodes are few, or so many per cent of a
@@ -169,6 +179,10 @@ enum storm_conf_state storm_conf_load_kept(const char *dir,
 					   char **error);
 /* Save the keys in dir, and free them.  NULL: do nothing. */
 void storm_conf_keep(const char *dir, char *lines);
+
+/* Does a key differ that an agent reads?  Both have been loaded. */
+bool storm_conf_is_agents(const struct storm_conf *a,
+			  const struct storm_conf *b);
 
 /* Set every key to its default. */
 void storm_conf_default(struct storm_conf *out);

@@ -546,10 +546,7 @@ static int strober_run(void)
 	dir = xdirname(strober.state);
 	slurm_conf_kept_save(dir, slurm_conf_kept_init(dir));
 	xfree(dir);
-	if (slurm_conf.slurmctld_debug > LOG_LEVEL_INFO) {
-		opts.stderr_level = slurm_conf.slurmctld_debug;
-		log_alter(opts, 0, NULL);
-	}
+	child_log_wanted(CONF_LOG_SLURM, slurm_conf.slurmctld_debug);
 	storm_log_set(child_log);
 	if (caps_keep(STROBER_CAPS)) {
 		error("cannot drop capabilities: %m");
@@ -564,6 +561,7 @@ static int strober_run(void)
 		return CHILD_EXIT_CONF;
 	}
 	xfree(why);
+	child_log_wanted(conf.log, slurm_conf.slurmctld_debug);
 	strober_domain_init(strober.state, &conf, strober_poke);
 	if (strober_descriptors()) {
 		error("cannot start: signalfd, eventfd or pidfd: %m");

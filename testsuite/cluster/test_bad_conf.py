@@ -96,6 +96,56 @@ def runs(lab, by_storm):
     return done.stderr
 
 
+def one_pid(lab, host, program):
+    pids = lab.pids(host, program)
+    return pids[0] if len(pids) == 1 else None
+
+
+def test_reload(lab):
+    """A reconfigure brings other keys to agents and strober; keys of slurmctld leave them as
+    they are. A step that STORM launched meanwhile ends well. LogLevel has them say more
+    or less than slurmd's and slurmctld's own levels would."""
+    def pids():
+        found = [one_pid(lab, host, program) for host, program in
+                 (("n1", "storm_agent"), ("n2", "storm_agent"), ("ctl", "storm_strober"))]
+        return found if None not in found else None
+
+    def are_others(before):
+        now = pids()
+        return now and not set(now) & set(before)
+    before = until(pids, "agents and strober")
+    write(lab, read(lab) + "Quantum=30\n")     # slurmctld's
+    reconfigure(lab)
+    settle(lab)
+    since = {h: len(lab.log(h, d)) for h, d in (("n1", "slurmd"), ("ctl", "slurmctld"))}
+    step = lab.popen(["srun", "--launch=storm", "-N2", "-n2", "--mem=10", "sh", "-c",
+                      "echo begun; until [ -e /tmp/go ]; do sleep 0.05; done; echo ended"],
+                     host="login", user="user", cwd="/", stdout=-1, stderr=-3, text=True)
+    try:
+        assert step.stdout.readline() == "begun\n"
+        write(lab, read(lab) + "LogLevel=debug\n")
+        assert until(pids, "agents and strober") == before
+        reconfigure(lab)
+        until(lambda: are_others(before), lambda: f"all to be others than {before}: {pids()}")
+        for host, daemon, name in (("n1", "slurmd", "agent"), ("ctl", "slurmctld", "strober")):
+            logged(lab, host, daemon, f"storm: replacing the {name} (pid ", since[host])
+    finally:
+        for node in lab.nodes:
+            lab.run(["touch", "/tmp/go"], host=node, user="user", cwd="/")
+        out, _ = step.communicate(timeout=60)
+    assert step.returncode == 0 and out.count("ended") == 2, out
+    runs(lab, True)
+    logged(lab, "n1", "slurmd", "storm_agent: debug: ", since["n1"])
+    before = until(pids, "agents and strober")
+    write(lab, read(lab).replace("LogLevel=debug", "LogLevel=error"))
+    reconfigure(lab)
+    until(lambda: are_others(before), lambda: f"all to be others than {before}: {pids()}")
+    since = {h: len(lab.log(h, d)) for h, d in (("n1", "slurmd"), ("ctl", "slurmctld"))}
+    runs(lab, True)
+    said = lab.log("n1", "slurmd")[since["n1"]:] + lab.log("ctl", "slurmctld")[since["ctl"]:]
+    assert not re.search("storm_(agent|strober): (?!error)", said), said
+
+
 def test_slurmctld_starts_with_the_last_good_file(lab):
     jobs = [submit(lab) for _ in "12"]
     running(lab, *jobs)
@@ -252,12 +302,12 @@ def test_agents_keep_the_last_good_file(lab):
     lab.restart("n1", "slurmd")
     logged(lab, "n1", "slurmd", SAYS + "the agent (pid ", before)
     logged(lab, "n1", "slurmd", "keeps its settings: correct the line, then "
-           "restart slurmd", before)
+           "\"scontrol reconfigure\"", before)
     assert lab.pids("n1", "agent") == [old]
     # and the next agent reads what the last one had
     lab.kill("n1", "agent")
     logged(lab, "n1", "slurmd", SAYS + "this agent uses the settings that the "
-           "last one had: correct the line, then restart slurmd", before)
+           "last one had: correct the line, then \"scontrol reconfigure\"", before)
     lab.wait_attached("n1", 120)
     write(lab, good)
     runs(lab, by_storm=True)

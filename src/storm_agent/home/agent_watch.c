@@ -57,7 +57,9 @@ static struct {
 	bool running;
 	int wake; /* eventfd: end the thread */
 	int sock;
-	uint64_t ping_at; /* the next one is due */
+	uint64_t ping_at;		  /* the next one is due */
+	bool reload;			  /* agent_watch_reload() */
+	char stamp[STORM_CONF_STAMP_MAX]; /* what the agent has read */
 } watcher = { .wake = -1, .sock = -1 };
 
 static struct child_watch agent = {
@@ -172,16 +174,18 @@ static void agent_watch_replace(void)
 
 /* ---------------------------------------------------------------- adoption --- */
 
+/* What was there when the agent was greeted, and now.  Large. */
+static struct storm_conf agent_conf, agent_conf_now;
+
 /* False: the present storm.conf is wrong, and the living agent goes on with what
  * it has read. */
 static bool agent_watch_conf_is_good(void)
 {
-	static struct storm_conf read; /* large */
 	char *why = NULL;
 
-	if (!storm_conf_load(&read, &why))
+	if (!storm_conf_load(&agent_conf_now, &why))
 		return true;
-	error("storm: %s; the agent (pid %d) keeps its settings: correct the line, then restart slurmd",
+	error("storm: %s; the agent (pid %d) keeps its settings: correct the line, then \"scontrol reconfigure\"",
 	      why, agent.pid);
 	xfree(why);
 	return false;
@@ -190,20 +194,27 @@ static bool agent_watch_conf_is_good(void)
 /* Has the agent read what is there now?  slurmd itself may have an older
  * SchedulerType: it reads slurm.conf at its own start and at a reconfigure alone.  An
  * agent that it starts reads the file then, and the next one would read the same. */
-static bool agent_watch_conf_is_same(const char *stamp)
+static bool agent_watch_conf_is_same(void)
 {
 	char now[STORM_CONF_STAMP_MAX];
 
 	storm_conf_stamp(&now);
 	if (agent.child)
-		return !strncmp(stamp, now, strrchr(now, ' ') - now + 1);
-	return !strcmp(stamp, now);
+		return !strncmp(watcher.stamp, now,
+				strrchr(now, ' ') - now + 1);
+	return !strcmp(watcher.stamp, now);
+}
+
+static void agent_watch_say_old(void)
+{
+	info("storm: replacing the agent (pid %d): storm.conf or SchedulerType has changed",
+	     agent.pid);
 }
 
 /* Send HELLO.  False: no answer, another build, or another storm.conf. */
 static bool agent_watch_hello(void)
 {
-	char build[128], stamp[STORM_CONF_STAMP_MAX];
+	char build[128];
 	enum local_type type;
 
 	local_begin(&frame, LOCAL_HELLO);
@@ -216,7 +227,7 @@ static bool agent_watch_hello(void)
 		return false;
 	}
 	local_get_str(&frame, build, sizeof(build));
-	local_get_str(&frame, stamp, sizeof(stamp));
+	local_get_str(&frame, watcher.stamp, sizeof(watcher.stamp));
 	/* also of one that is replaced: the port is never free */
 	agent_port_adopt(watcher.sock);
 	if (!local_end(&frame) || strcmp(build, AGENT_BUILD)) {
@@ -229,9 +240,8 @@ static bool agent_watch_hello(void)
 		     agent.pid, agent_program);
 		return false;
 	}
-	if (!agent_watch_conf_is_same(stamp) && agent_watch_conf_is_good()) {
-		info("storm: replacing the agent (pid %d): storm.conf or SchedulerType has changed",
-		     agent.pid);
+	if (!agent_watch_conf_is_same() && agent_watch_conf_is_good()) {
+		agent_watch_say_old();
 		return false;
 	}
 	return true;
@@ -314,6 +324,13 @@ static bool agent_watch_answers(void)
 /* From now on the thread does not wait for the agent. */
 static void agent_watch_begin_pings(void)
 {
+	char *why = NULL;
+
+	if (storm_conf_load(&agent_conf, &why)) {
+		/* it has what the last good file gave it: the next one differs */
+		memset(&agent_conf, 0, sizeof(agent_conf));
+		xfree(why);
+	}
 	fcntl(watcher.sock, F_SETFL, O_NONBLOCK);
 	child_watch_heard(&agent, storm_now());
 	watcher.ping_at = 0;
@@ -337,20 +354,43 @@ static void agent_watch_over(bool silent)
 	}
 }
 
-/* Watch the agent until it ends. */
+/* slurmd has read slurm.conf again, and what it has now is what an agent would read.
+ * Keys of slurmctld and of commands change nothing for an agent, which stays. */
+static bool agent_watch_is_old(void)
+{
+	char now[STORM_CONF_STAMP_MAX];
+
+	if (!__atomic_exchange_n(&watcher.reload, false, __ATOMIC_ACQ_REL))
+		return false;
+	storm_conf_stamp(&now);
+	if (!strcmp(watcher.stamp, now) || !agent_watch_conf_is_good() ||
+	    (!strcmp(strrchr(watcher.stamp, ' '), strrchr(now, ' ')) &&
+	     !storm_conf_is_agents(&agent_conf, &agent_conf_now)))
+		return false;
+	agent_watch_say_old();
+	return true;
+}
+
+/* Watch the agent until it ends, or is to make room for another one. */
 static void agent_watch_live(bool *end)
 {
-	bool gone = false, silent = false;
+	bool gone = false, silent = false, old = false;
 
 	agent_watch_begin_pings();
-	while (!*end && !gone && !silent) {
+	while (!*end && !gone && !silent && !old) {
 		*end = agent_watch_wait(gang_guard_look(false), &gone);
 		silent = !gone && !agent_watch_answers();
+		old = !gone && agent_watch_is_old();
 	}
 	if (*end)
 		return;
 	gang_guard_look(true);
-	agent_watch_over(silent);
+	if (old) {
+		agent_watch_end(SIGTERM, STOP_LIMIT);
+		child_watch_at_once(&agent);
+	} else {
+		agent_watch_over(silent);
+	}
 	/* one that is left behind does nothing any more, either */
 	if (child_watch_was_left(&agent) || child_watch_is_dead(&agent, 0))
 		gang_guard_dead();
@@ -489,6 +529,11 @@ int agent_watch_start(void)
 	}
 	watcher.running = true;
 	return SLURM_SUCCESS;
+}
+
+void agent_watch_reload(void)
+{
+	__atomic_store_n(&watcher.reload, true, __ATOMIC_RELEASE);
 }
 
 void agent_watch_stop(void)

@@ -15,4 +15,9 @@
 int agent_watch_start(void);
 void agent_watch_stop(void);
 
+/* slurmd has read slurm.conf again.  Within a second the thread replaces an agent that has
+ * read another storm.conf than what is there now.  A storm.conf with errors is told of,
+ * and has no effect. */
+void agent_watch_reload(void);
+
 #endif

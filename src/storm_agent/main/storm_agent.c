@@ -150,7 +150,7 @@ static bool storm_agent_read_conf(struct agent *a, const char *dir,
 	storm_conf_stamp(&a->conf_stamp);
 	state = storm_conf_load_kept(dir, &a->conf, lines, &why);
 	if (state == STORM_CONF_KEPT)
-		error("%s; this agent uses the settings that the last one had: correct the line, then restart slurmd",
+		error("%s; this agent uses the settings that the last one had: correct the line, then \"scontrol reconfigure\"",
 		      why);
 	else if (state == STORM_CONF_NONE)
 		error("%s; no agent runs here until the line is correct", why);
@@ -197,13 +197,11 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port,
 		error("cannot start: %m");
 		return AGENT_EXIT_FAILED;
 	}
-	if (slurm_conf.slurmd_debug > LOG_LEVEL_INFO) {
-		opts.stderr_level = slurm_conf.slurmd_debug;
-		log_alter(opts, 0, NULL);
-	}
+	child_log_wanted(CONF_LOG_SLURM, slurm_conf.slurmd_debug);
 	storm_log_set(child_log);
 	if (!storm_agent_read_conf(&a, dir, &lines))
 		return AGENT_EXIT_CONF;
+	child_log_wanted(a.conf.log, slurm_conf.slurmd_debug);
 	storm_agent_try_munge();
 	if (!a.slurmd.port && !slurm_conf_get_addr(node, &addr, 0))
 		a.slurmd.port = slurm_get_port(&addr);

@@ -420,7 +420,7 @@ void gang_stop(void)
 	strober_watch_stop();
 }
 
-void gang_reconfig(const struct storm_gang_conf *conf)
+void gang_reconfig(const struct storm_gang_conf *conf, bool strober)
 {
 	slurm_mutex_lock(&inbox.lock);
 	inbox.new_conf = memcmp(&inbox.conf, conf, sizeof(*conf)) != 0 ||
@@ -431,5 +431,5 @@ void gang_reconfig(const struct storm_gang_conf *conf)
 	slurm_mutex_unlock(&inbox.lock);
 	if (inbox.running)
 		strober_watch_lead(conf->lead);
-	strober_watch_retry();
+	strober_watch_retry(strober);
 }

@@ -33,6 +33,6 @@ int gang_start(const struct storm_gang_conf *conf, void (*up)(void));
 void gang_stop(void);
 /* Use the new settings, which are copied.  Once nodes and partitions are
  * complete, the thread logs what is wrong with storm.conf and slurm.conf. */
-void gang_reconfig(const struct storm_gang_conf *conf);
+void gang_reconfig(const struct storm_gang_conf *conf, bool strober);
 
 #endif

@@ -167,9 +167,18 @@ void fini(void)
 	base_reconfig = NULL;
 }
 
+/* Has a key changed that the strober reads, when it starts? */
+static bool sched_storm_is_strobers(const struct storm_conf *a,
+				    const struct storm_conf *b)
+{
+	return memcmp(&a->set, &b->set, sizeof(a->set)) || a->log != b->log ||
+	       a->health.period != b->health.period;
+}
+
 static void sched_storm_read_again(void)
 {
 	struct storm_conf new;
+	bool strober;
 	char *why;
 
 	if (sched_storm_load(&new, &why) != STORM_CONF_GOOD) {
@@ -180,8 +189,9 @@ static void sched_storm_read_again(void)
 	}
 	/* another Base takes effect at the next start */
 	new.gang.base = conf.gang.base;
+	strober = sched_storm_is_strobers(&conf, &new);
 	conf = new;
-	gang_reconfig(&conf.gang);
+	gang_reconfig(&conf.gang, strober);
 }
 
 /* slurmctld calls it under its write locks, and also once after init(). */
@@ -192,7 +202,7 @@ int sched_p_reconfig(void)
 	if (renamed)
 		sched_storm_rename(plugin_type, "sched/backfill");
 	if (fresh)
-		gang_reconfig(&conf.gang);
+		gang_reconfig(&conf.gang, false);
 	else
 		sched_storm_read_again();
 	fresh = false;

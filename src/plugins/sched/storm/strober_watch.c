@@ -85,7 +85,8 @@ static struct {
 	bool running;
 	int wake; /* eventfd: look into the box, or end */
 	bool end;
-	bool retry; /* a strober that refused storm.conf may start again */
+	bool retry;   /* a strober that refused storm.conf may start again */
+	bool changed; /* one that runs has read another storm.conf */
 	int sock;
 	char *state, *conf; /* copies: a reconfigure may change
 					   slurm_conf, and there is no lock */
@@ -194,6 +195,17 @@ static void strober_watch_over(bool hangs)
 	if (!hangs && !watcher.end)
 		child_watch_tell(&strober, status);
 	strober_watch_forget();
+}
+
+/* It lets everything run, and the next one takes over. */
+static void strober_watch_replace(void)
+{
+	info("storm: replacing the strober (pid %d): storm.conf has changed",
+	     strober.pid);
+	strober_watch_close(&watcher.sock);
+	child_watch_end(&strober, 0, STOP_LIMIT);
+	strober_watch_forget();
+	child_watch_at_once(&strober);
 }
 
 /* ------------------------------------------------------- to the strober --- */
@@ -459,6 +471,9 @@ static void strober_watch_turn(void)
 	now = storm_now();
 	if (strober.pid && (p[2].revents || !strober_watch_serve(now, &hangs)))
 		strober_watch_over(hangs);
+	if (__atomic_exchange_n(&watcher.changed, false, __ATOMIC_ACQ_REL) &&
+	    strober.pid)
+		strober_watch_replace();
 	if (__atomic_exchange_n(&watcher.retry, false, __ATOMIC_ACQ_REL) &&
 	    !strober.pid)
 		child_watch_at_once(&strober);
@@ -517,10 +532,12 @@ int strober_watch_start(void)
 	return SLURM_SUCCESS;
 }
 
-void strober_watch_retry(void)
+void strober_watch_retry(bool changed)
 {
 	if (!watcher.running)
 		return;
+	if (changed)
+		__atomic_store_n(&watcher.changed, true, __ATOMIC_RELEASE);
 	__atomic_store_n(&watcher.retry, true, __ATOMIC_RELEASE);
 	strober_watch_wake();
 }

@@ -20,8 +20,9 @@ int strober_watch_start(void);
  * the nodes to let everything run. */
 void strober_watch_stop(void);
 
-/* storm.conf was read again: start a strober that has refused it at once. */
-void strober_watch_retry(void);
+/* storm.conf was read again: start a strober that has refused it at once.  changed:
+ * replace one that runs, as it has read other values. */
+void strober_watch_retry(bool changed);
 
 /*
  * Send the strober the names and places of the domain's nodes, each with its
