@@ -155,6 +155,13 @@ def test_one_after_the_other(lab, file):
     assert run.steps[0]["odd"] == "n1,n8", str(run)
 
 
+def test_one_other(lab):
+    with odd(lab, "n2"):
+        run = lab.srun("-N2 -n2 -w n[1-2] {do} say ran")
+    assert (run.code, run.out) == (0, "ran\n" * 2), str(run)
+    assert run.err.endswith("own messages there, and not for the other node\n"), str(run)
+
+
 def test_heterogeneous(lab):
     """Each component by itself: that of the odd node is served without it."""
     with odd(lab, "n2"):

@@ -116,8 +116,12 @@ void step_odd_tell(struct step_odd *odd)
 	if (!odd->untold)
 		return;
 	text = xstrdup_printf(
-		"%s; falling back to Slurm's own messages there, and not for the other %u nodes",
-		odd->untold_why, odd->others);
+		"%s; falling back to Slurm's own messages there, and not for the other ",
+		odd->untold_why);
+	if (odd->others == 1)
+		xstrcat(text, "node");
+	else
+		xstrfmtcat(text, "%u nodes", odd->others);
 	if (step_odd_is_told(odd->untold))
 		verbose("storm: %s", text);
 	else
