@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 # srun --launch=: Slurm's own completion does not know it. This one hands all other words to
 # Slurm's, which it has bash-completion load when srun is completed for the first time.
+# It is a file of the administrator's, and stays when the package is removed.
+type -P storm >/dev/null || return 0
 
 _storm_srun()
 {

@@ -415,7 +415,8 @@ def test_removed(hosts):
     done = apt(hosts, "remove", *known(hosts))
     assert done.returncode == 0, done.stdout
     left = hosts.changes(hosts.before)
-    assert set(left) == {"etc/slurm/storm-plugstack.conf"}, left
+    assert set(left) == {"etc/slurm/storm-plugstack.conf",
+                         "etc/bash_completion.d/storm_srun.bash"}, left
     for node in NODES:
         before = len(hosts.log(node))
         hosts.restart(node, "slurmd")
