@@ -77,12 +77,16 @@ void top_ask_agents(struct top_known *k)
 		top_rates_of(&was.counts, &is.counts, &is.rates);
 		k->agents = is;
 	} else {
-		/* an older answer stays */
+		/* An older answer stays, with its nodes: who is silent is a part
+		 * of it. */
 		snprintf(k->agents.why, sizeof(k->agents.why), "%s",
 			 storm_strerror(err));
-		k->agents.nodes = is.nodes;
 		k->agents.all_at = 0;
 		was.answer = is.answer;
+		if (k->agents.there)
+			was.nodes = is.nodes;
+		else
+			k->agents.nodes = is.nodes;
 	}
 	pthread_mutex_unlock(&k->lock);
 	status_answer_clear(&was.answer);

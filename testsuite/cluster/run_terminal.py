@@ -5,8 +5,9 @@
     run_terminal.py STEPS COMMAND [ARGUMENTS]
 
 STEPS are JSON: [[TEXT, KEYS], ...]. When TEXT has come, KEYS are typed; a list of two numbers is
-a new size instead. It prints what comes, how the command has ended, and whether the terminal is
-as it was."""
+a new size instead. With a third element, the screen is drawn anew until TEXT comes: a program that
+draws what has changed may never print it whole. It prints what comes, how the command has ended,
+and whether the terminal is as it was."""
 import fcntl
 import json
 import os
@@ -35,7 +36,7 @@ def begin(theirs, command):
 def answer(ours, steps, got):
     """What is left of what has come."""
     while steps and steps[0][0] in got:
-        text, keys = steps.pop(0)
+        text, keys = steps.pop(0)[:2]
         got = got[got.index(text) + len(text):]
         if isinstance(keys, list):
             resize(ours, *keys)
@@ -50,9 +51,14 @@ def main(steps, *command):
     before = termios.tcgetattr(theirs)
     pid = begin(theirs, command)
     ended = os.pidfd_open(pid)
-    steps, got, over = json.loads(steps), "", False
+    steps, got, over, columns = json.loads(steps), "", False, 90
     while True:
-        ready = select.select([ours] if over else [ours, ended], [], [], 0 if over else None)[0]
+        anew = steps and len(steps[0]) > 2
+        ready = select.select([ours] if over else [ours, ended], [], [],
+                              0 if over else 0.2 if anew else None)[0]
+        if anew and not ready and not over:
+            columns ^= 1
+            resize(ours, 30, columns)
         if ours in ready:
             piece = os.read(ours, 4096).decode(errors="replace")
             print(piece, end="", flush=True)

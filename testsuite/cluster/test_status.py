@@ -199,6 +199,27 @@ def see_on_top(lab, jobs):
     assert f"{jobs[0]} " in said and "\033[31m</script>" not in said, said
 
 
+def see_that_it_stays(lab):
+    """While nobody can be asked, an older answer stays on the screen, as it was."""
+    munge = "/run/munge/munge.socket.2"
+    steps = [["agents answer", ""], ["cannot be asked", ""], ["is 2 s old", "q", "drawn anew"]]
+    shown = lab.popen(["env", "TERM=xterm", "timeout", "60", "python3",
+                       f"{TOP}/testsuite/cluster/run_terminal.py", json.dumps(steps),
+                       "storm", "top", "-d0.5"], cwd="/", user="user", stdout=subprocess.PIPE)
+    said = b""
+    while b"agents answer" not in said:
+        said += (piece := os.read(shown.stdout.fileno(), 4096))
+        assert piece, said
+    lab.run(["mv", munge, f"{munge}.away"], cwd="/", check=True)
+    try:
+        said = shown.communicate(timeout=60)[0].decode(errors="replace")
+    finally:
+        lab.run(["mv", f"{munge}.away", munge], cwd="/", check=True)
+    assert said.endswith("\nended 0, terminal as before\n"), said
+    said = said.rpartition("storm top ")[2]   # the last that was drawn
+    assert re.search("[23] of 4 agents answer", said) and "no answer n" in said, said
+
+
 def test_top_needs_a_terminal(lab):
     """It says so, and names the option that does not."""
     for words, text in (([], "top needs a terminal: storm top --once"),
@@ -224,6 +245,7 @@ def test_some_do_not_answer(lab):
         text = status(lab).stdout
         drawn = lab.run(["storm", "map"], cwd="/", user="user")
         live = top(lab, "--once")
+        see_that_it_stays(lab)
         until(lambda: all(int(e) > int(before) for e in asked(lab, "-w", "n1,n4")["epoch"]),
               "another epoch")
     finally:
