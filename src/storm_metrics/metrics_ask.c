@@ -12,7 +12,7 @@
 #include "src/storm_common/state_keys.h"
 #include "src/storm_status/status_begin.h"
 
-static uint64_t metrics_unix_ms(void)
+uint64_t metrics_unix_ms(void)
 {
 	struct timespec now;
 
@@ -32,6 +32,7 @@ bool metrics_ask(const char *list, struct metrics *out, char **names)
 	*out = (struct metrics) { 0 };
 	if (!status_begin(list, &conf, &nodes)) {
 		out->at = metrics_unix_ms();
+		out->took = storm_now() - began;
 		return false;
 	}
 	err = status_ask(&nodes, &conf, STATE_QUERY, &answer);

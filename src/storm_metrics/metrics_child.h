@@ -22,7 +22,7 @@ struct metrics_child {
 /* Begin; the process has one thread.  False: it is not possible, which was said. */
 bool metrics_child_start(struct metrics_child *c, const char *list);
 /* Read what there is.  True: it has ended, and *out and *names are as metrics_ask() has
- * them. */
+ * them; or out->at is 0: it has died before its answer. */
 bool metrics_child_read(struct metrics_child *c, struct metrics *out,
 			char **names);
 /* Kill it, if it runs. */

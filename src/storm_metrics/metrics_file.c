@@ -112,13 +112,14 @@ bool metrics_file_write(const char *path, const struct metrics *m, char *names)
 		shown.counter = c.total;
 		shown.gaps = &c.gaps;
 	}
-	err = metrics_file_put(&at, &shown);
+	/* The state first: were it lost, a later total could be below one that was
+	 * shown. */
 	text = metrics_count_text(&c);
-	if (!err)
-		err = !text ? ENOMEM :
-			      whole_file_save(at.dir, state, text,
-					      strlen(text));
+	err = !text ? ENOMEM :
+		      whole_file_save(at.dir, state, text, strlen(text));
 	free(text);
+	if (!err)
+		err = metrics_file_put(&at, &shown);
 	metrics_count_clear(&c);
 	if (err)
 		fprintf(stderr,

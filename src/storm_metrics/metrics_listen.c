@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "metrics_ask.h"
 #include "metrics_child.h"
 #include "metrics_count.h"
 #include "metrics_http.h"
@@ -48,8 +49,8 @@ struct metrics_server {
 	int listener, signals;
 	struct metrics_peer peer[PEERS];
 	struct metrics_child child;
-	uint64_t child_until,
-		next; /* when it is given up; when the next begins */
+	/* when it began; when it is given up; when the next begins */
+	uint64_t child_began, child_until, next;
 	struct metrics last;
 	struct metrics_count count;
 	bool known; /* last is an answer */
@@ -180,23 +181,41 @@ static void metrics_accept(struct metrics_server *s)
 
 /* ---------------------------------------------------------------- what is asked --- */
 
+/* It could not be asked.  When, and of how many nodes, is told all the same. */
+static void metrics_query_failed(struct metrics_server *s)
+{
+	s->last = (struct metrics) { .at = metrics_unix_ms(),
+				     .took = storm_now() - s->child_began,
+				     .nodes = s->last.nodes };
+	s->known = true;
+}
+
 static void metrics_query(struct metrics_server *s, const char *list,
 			  uint64_t interval)
 {
-	s->next = storm_now() + interval;
-	s->child_until = storm_now() + QUERY_LIMIT;
-	if (metrics_child_start(&s->child, list))
-		return;
-	s->last = (struct metrics) { 0 };
-	s->known = true;
+	s->child_began = storm_now();
+	s->next = s->child_began + interval;
+	s->child_until = s->child_began + QUERY_LIMIT;
+	if (!metrics_child_start(&s->child, list))
+		metrics_query_failed(s);
 }
 
 static void metrics_query_read(struct metrics_server *s)
 {
+	struct metrics is;
 	char *names;
 
-	if (!metrics_child_read(&s->child, &s->last, &names))
+	if (!metrics_child_read(&s->child, &is, &names))
 		return;
+	if (!is.at) {
+		fputs("storm: the query has died: look for it in the kernel's log\n",
+		      stderr);
+		metrics_query_failed(s);
+		return;
+	}
+	if (!is.answered && !is.nodes) /* it could not find them */
+		is.nodes = s->last.nodes;
+	s->last = is;
 	metrics_count_add(&s->count, &s->last, names);
 	s->known = true;
 }
@@ -206,8 +225,7 @@ static void metrics_query_give_up(struct metrics_server *s)
 	fputs("storm: the agents have not been asked in 30 s: this query is given up\n",
 	      stderr);
 	metrics_child_end(&s->child);
-	s->last = (struct metrics) { 0 };
-	s->known = true;
+	metrics_query_failed(s);
 }
 
 /* -------------------------------------------------------------------- the loop --- */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """storm metrics --listen and Prometheus on a lab's host."""
+import contextlib
 import json
 import os
 import re
@@ -71,6 +72,14 @@ print(json.dumps([answers, time.monotonic()]))
 GET = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
 PORT = 9838
 
+#: its user may do this, where no root may
+FORKS = """
+import resource, sys
+pid, may = map(int, sys.argv[1:])
+_, most = resource.prlimit(pid, resource.RLIMIT_NPROC)
+resource.prlimit(pid, resource.RLIMIT_NPROC, (most if may else 0, most))
+"""
+
 
 class Listener:
     def __init__(self, lab, host="login"):
@@ -99,8 +108,17 @@ class Listener:
         return read(body)
 
     def sockets(self):
-        links = [os.readlink(f"/proc/{self.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{self.pid}/fd")]
-        return sum(link.startswith("socket:") for link in links)
+        count = 0
+        for fd in os.listdir(f"/proc/{self.pid}/fd"):
+            with contextlib.suppress(OSError):   # closed meanwhile
+                count += os.readlink(f"/proc/{self.pid}/fd/{fd}").startswith("socket:")
+        return count
+
+    def forks(self, may):
+        """whether it may have another process"""
+        pid = self.lab.run(["pgrep", "-o", "-x", "storm_metrics"], host=self.host, cwd="/").stdout
+        self.lab.run(["python3", "-c", FORKS, pid.strip(), str(int(may))], host=self.host, cwd="/",
+                     user="user", check=True)
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)

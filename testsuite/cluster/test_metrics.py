@@ -119,12 +119,15 @@ def test_textfile_counts_on(lab):
         now = written(lab)
         assert now['storm_agents{state="silent"}'] == 1
         assert now['storm_agents_unanswered{reason="no-answer"}'] == 1
-        assert (now[BY_STORM], now[ON_NODES], now["storm_count_gaps_total"]) == (2, NODES, 1), now
+        assert (now[BY_STORM], now[ON_NODES]) == (2, NODES), now
+        # an agent that is late on a busy host is one more
+        assert (gaps := now["storm_count_gaps_total"]) >= 1, now
     finally:
         lab.heal()
     until(lambda: asked(lab)['storm_agents_gang{state="member"}'] == NODES, "members again")
     now = written(lab)
-    assert (now[BY_STORM], now[ON_NODES], now["storm_count_gaps_total"]) == (2, NODES, 2), now
+    assert (now[BY_STORM], now[ON_NODES]) == (2, NODES), now
+    assert now["storm_count_gaps_total"] > gaps, now
     launch(lab)
     now = written(lab)
     # srun goes round n2 for a while
@@ -160,6 +163,11 @@ def test_it_cannot_be_written(lab):
     done = metrics(lab, "--textfile=/home/user/kept/storm.prom")
     assert done.returncode == 1 and "must be able to write" in done.stderr, done.stderr
     assert os.listdir(lab.dir + "/home/user/kept") == ["storm.prom"]
+    # where the state cannot be kept, no total is shown that a later one would be below
+    lab.run(["mkdir", "-p", "/home/user/held/.storm.prom.state"], user="user", cwd="/")
+    done = metrics(lab, "--textfile=/home/user/held/storm.prom")
+    assert done.returncode == 1 and "must be able to write" in done.stderr, done.stderr
+    assert os.listdir(lab.dir + "/home/user/held") == [".storm.prom.state"]
     assert metrics(lab, "--textfile=/home/user/").returncode == 1
     assert metrics(lab, "everything").returncode == 2
 
@@ -212,6 +220,21 @@ def test_listen(lab, listener):
     assert now[BY_STORM] == before[BY_STORM] + 1
     done = metrics(lab, f"--listen={PORT}")
     assert done.returncode == 2 and "Address already in use" in done.stderr, done.stderr
+
+
+def test_listen_cannot_ask(listener):
+    """It says when it has tried, and of how many nodes."""
+    before = listener.get()
+    listener.forks(False)
+    try:
+        now = until(lambda: not (got := listener.get())["storm_query_success"] and got, "a failure")
+    finally:
+        listener.forks(True)
+    assert now["storm_nodes"] == NODES and now["storm_query_duration_seconds"] > 0, now
+    when = "storm_query_timestamp_seconds"
+    assert before[when] <= now[when] <= time.time(), now
+    assert now[TIMED] >= before[TIMED], now
+    until(lambda: listener.get()["storm_query_success"], "an answer")
 
 
 def test_listen_hears_loopback_alone(lab):
