@@ -11,9 +11,12 @@
 #include <string.h>
 
 #include "metrics_count.h"
+#include "src/libstorm/base/units.h"
 
 #define HEAD "storm metrics 1\n" /* another one when the counters are others */
-#define SLACK 2 /* s by which an agent's age, in whole seconds, may be behind */
+/* ms by which an agent's age may grow less than this host's clock: it is in whole
+ * seconds, and the clocks differ */
+#define SLACK 1500
 
 /* Both ascend, with a newline behind each name. */
 static bool metrics_count_within(const char *names, const char *all)
@@ -33,13 +36,15 @@ static bool metrics_count_within(const char *names, const char *all)
 	return true;
 }
 
-/* Have agents begun anew?  Each one's age grows as fast as the clock. */
+/* Have agents begun anew?  Each one's age grows as fast as the clock.  An agent may have
+ * answered at the end of the last query, and at the begin of this one. */
 static bool metrics_count_anew(const struct metrics_count *c,
 			       const struct metrics *m)
 {
-	uint64_t s = m->at > c->at ? (m->at - c->at) / 1000 : 0;
+	const uint64_t least = c->at + m->took / STORM_MS + SLACK;
+	const uint64_t ms = m->at > least ? m->at - least : 0;
 
-	return m->age < c->age + (s > SLACK ? s - SLACK : 0) * m->up;
+	return m->age < c->age + ms * m->up / 1000;
 }
 
 void metrics_count_add(struct metrics_count *c, const struct metrics *m,

@@ -257,8 +257,9 @@ static void metrics_text_took(struct metrics_out *o, const uint64_t *c)
 		o->name, o->name);
 	for (unsigned int i = 0; i < LAUNCH_TOOKS - 1; i++) {
 		n += c[METRICS_TOOK + i];
-		fprintf(o->f, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", o->name,
-			end[i] / 1000.0, n);
+		/* canonical: "1.0", "0.05" */
+		fprintf(o->f, "%s_bucket{le=\"%g%s\"} %" PRIu64 "\n", o->name,
+			end[i] / 1000.0, end[i] % 1000 ? "" : ".0", n);
 	}
 	n += c[METRICS_TOOK + LAUNCH_TOOKS - 1];
 	fprintf(o->f, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", o->name, n);

@@ -70,7 +70,7 @@ void top_ask_agents(struct top_known *k)
 	err = status_ask(&is.nodes, &k->conf, STATE_QUERY, &is.answer);
 	is.at = storm_now();
 	if (!err)
-		top_counts_of(&is.nodes, &is.answer, is.at, &is.counts);
+		top_counts_of(&is.nodes, &is.answer, now, is.at, &is.counts);
 	pthread_mutex_lock(&k->lock);
 	was = k->agents;
 	if (!err) {

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "src/libstorm/base/units.h"
 #include "src/storm_common/state_keys.h"
 #include "top_rates.h"
 
@@ -38,13 +39,15 @@ static uint64_t top_digest(const struct status_nodes *n)
 }
 
 void top_counts_of(const struct status_nodes *n, const struct status_answer *a,
-		   uint64_t at, struct top_counts *out)
+		   uint64_t began, uint64_t at, struct top_counts *out)
 {
 	const struct storm_gather_entry *age = status_counter(a, STATE_AGE);
 
 	*out = (struct top_counts) { .seen = age,
+				     .began = began,
 				     .at = at,
 				     .who = top_digest(n),
+				     .agents = age ? age->count : 0,
 				     .age = age ? age->sum : 0 };
 	for (int i = 0; i < TOP_COUNTS; i++) {
 		const struct storm_gather_entry *e =
@@ -58,12 +61,25 @@ void top_counts_of(const struct status_nodes *n, const struct status_answer *a,
 			out->sum[TOP_FALLBACKS] += a->table.entry[i].sum;
 }
 
+/* Has an agent begun anew?  Each one's age grows as fast as the clock; it is in whole
+ * seconds. */
+static bool top_anew(const struct top_counts *before,
+		     const struct top_counts *now)
+{
+	const uint64_t least = before->at + STORM_SEC;
+	const uint64_t ms =
+		now->began > least ? (now->began - least) / STORM_MS : 0;
+
+	return now->agents != before->agents ||
+	       now->age < before->age + ms * now->agents / 1000;
+}
+
 void top_rates_of(const struct top_counts *before, const struct top_counts *now,
 		  struct top_rates *out)
 {
 	memset(out, 0, sizeof(*out));
 	if (!before->seen || !now->seen || before->who != now->who ||
-	    now->at <= before->at || now->age < before->age)
+	    now->at <= before->at || top_anew(before, now))
 		return;
 	for (int i = 0; i < TOP_COUNTS; i++) {
 		if (now->sum[i] < before->sum[i])

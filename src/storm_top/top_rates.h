@@ -25,9 +25,10 @@ enum top_count {
 /* The sums of one answer. */
 struct top_counts {
 	bool seen; /* the agents say what they count; PrivateData can hide it */
-	uint64_t at;  /* ns, when they were asked */
-	uint64_t who; /* a digest of which nodes answered */
-	uint64_t age; /* s, the sum over these */
+	uint64_t began, at; /* ns, from when to when they were asked */
+	uint64_t who;	    /* a digest of which nodes answered */
+	uint64_t agents;    /* that say their age */
+	uint64_t age;	    /* s, the sum over these */
 	uint64_t sum[TOP_COUNTS];
 };
 
@@ -38,8 +39,9 @@ struct top_rates {
 
 /* The name of a counter, as JSON has it. */
 const char *top_count_name(enum top_count c);
+/* They were asked from began to at, ns. */
 void top_counts_of(const struct status_nodes *n, const struct status_answer *a,
-		   uint64_t at, struct top_counts *out);
+		   uint64_t began, uint64_t at, struct top_counts *out);
 /* Not known: the two are not of the same agents, or one of them has begun anew. */
 void top_rates_of(const struct top_counts *before, const struct top_counts *now,
 		  struct top_rates *out);

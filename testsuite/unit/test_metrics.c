@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include "src/libstorm/base/units.h"
 #include "src/storm_common/state_keys.h"
 #include "src/storm_metrics/metrics_count.h"
 #include "src/storm_metrics/metrics_text.h"
@@ -205,7 +206,8 @@ START_TEST(test_told)
 		    "launches_total{result=\"storm\",reason=\"none\"} 7\n"));
 	must(strstr(text, "duration_seconds_bucket{le=\"0.05\"} 0\n"));
 	must(strstr(text, "duration_seconds_bucket{le=\"0.1\"} 3\n"));
-	must(strstr(text, "duration_seconds_bucket{le=\"30\"} 3\n"));
+	must(strstr(text, "duration_seconds_bucket{le=\"1.0\"} 3\n"));
+	must(strstr(text, "duration_seconds_bucket{le=\"30.0\"} 3\n"));
 	must(strstr(text, "duration_seconds_bucket{le=\"+Inf\"} 4\n"));
 	must(strstr(text, "launch_duration_seconds_count 4\n"));
 	must(strstr(text, "launch_duration_seconds_sum 61.250000\n"));
@@ -290,6 +292,37 @@ START_TEST(test_counts)
 }
 END_TEST
 
+/* An agent that begins anew is seen by the sum of the ages, but none is that only answers
+ * sooner than the last time. */
+START_TEST(test_counts_young)
+{
+	struct metrics m = { .answered = true,
+			     .shown = true,
+			     .whole = true,
+			     .up = 4,
+			     .at = 20000,
+			     .took = STORM_SEC / 2 };
+	struct metrics_count c = { 0 };
+
+	metrics_count_add(&c, &m, strdup("n1\nn2\nn3\nn4\n"));
+	m.at += 10000;
+	m.age = 4 * 8;
+	metrics_count_add(&c, &m, strdup("n1\nn2\nn3\nn4\n"));
+	must(c.gaps == 0);
+	m.at += 10000;
+	m.age += 4 * 8 - 1;
+	metrics_count_add(&c, &m, strdup("n1\nn2\nn3\nn4\n"));
+	must(c.gaps == 1);
+	/* a question of 5 s */
+	m.at += 10000;
+	m.took = 5 * STORM_SEC;
+	m.age += 4 * 4;
+	metrics_count_add(&c, &m, strdup("n1\nn2\nn3\nn4\n"));
+	must(c.gaps == 1);
+	metrics_count_clear(&c);
+}
+END_TEST
+
 /* A query that failed, or has told only a part, counts nothing and loses nothing. */
 START_TEST(test_counts_not)
 {
@@ -351,6 +384,7 @@ int main(void)
 	tcase_add_test(t, test_told);
 	tcase_add_test(t, test_names);
 	tcase_add_test(t, test_counts);
+	tcase_add_test(t, test_counts_young);
 	tcase_add_test(t, test_counts_not);
 	tcase_add_test(t, test_kept);
 	suite_add_tcase(s, t);

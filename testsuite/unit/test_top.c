@@ -77,7 +77,7 @@ static void say(struct cluster *c, enum storm_gather_kind kind, const char *key,
 	e->sum = e->max = sum;
 	e->nodes = (struct storm_idset) { &c->all, 1, 1 };
 	top_counts_of(&c->nodes, &c->answer, c->view.counts.at,
-		      &c->view.counts);
+		      c->view.counts.at, &c->view.counts);
 }
 
 static void say_all(struct cluster *c)
@@ -352,8 +352,14 @@ END_TEST
 
 START_TEST(test_rates)
 {
-	struct top_counts a = { .seen = true, .at = 1000000000, .age = 50 };
-	struct top_counts b = { .seen = true, .at = 3000000000, .age = 54 };
+	struct top_counts a = {
+		.seen = true, .at = 1000000000, .agents = 2, .age = 50
+	};
+	struct top_counts b = { .seen = true,
+				.began = 2900000000,
+				.at = 3000000000,
+				.agents = 2,
+				.age = 54 };
 	struct top_counts was = b;
 	struct top_rates r;
 
@@ -368,6 +374,21 @@ START_TEST(test_rates)
 	must(!r.known);
 	was = b;
 	was.age = 49; /* one has begun anew */
+	top_rates_of(&a, &was, &r);
+	must(!r.known);
+	was = b; /* so young that the sum does not fall */
+	was.began = 11000000000;
+	was.at = 11100000000;
+	was.age = 50 + 2 * 9;
+	top_rates_of(&a, &was, &r);
+	must(r.known);
+	was.age--;
+	top_rates_of(&a, &was, &r);
+	must(!r.known);
+	was.began = 10000000000; /* and they may have answered sooner */
+	top_rates_of(&a, &was, &r);
+	must(r.known);
+	was.agents = 1;
 	top_rates_of(&a, &was, &r);
 	must(!r.known);
 	was = b;
@@ -397,12 +418,12 @@ START_TEST(test_who)
 	must(before.seen && before.sum[TOP_FALLBACKS] == 5);
 	must(before.sum[TOP_LAUNCHES] == 5120 && before.age == 100);
 	c.node[3].silent = true;
-	top_counts_of(&c.nodes, &c.answer, 1, &c.view.counts);
+	top_counts_of(&c.nodes, &c.answer, 1, 1, &c.view.counts);
 	must(before.who != c.view.counts.who);
 	c.node[3].silent = false;
 	c.node[4].silent = true;
 	before = c.view.counts;
-	top_counts_of(&c.nodes, &c.answer, 1, &c.view.counts);
+	top_counts_of(&c.nodes, &c.answer, 1, 1, &c.view.counts);
 	must(before.who != c.view.counts.who);
 	cluster_fini(&c);
 }
