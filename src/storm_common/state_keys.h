@@ -18,13 +18,16 @@
 #define STATE_WHY_MOST 20
 
 /* This question, and "", " JOB" or " JOB.STEP": how long have the phases of launches by
- * STORM taken?  The asker is told of the same steps as by STATE_WHY.  A node answers with its last
- * STATE_LAUNCHED_MOST, and the last STATE_WHY_MOST of that job or step: key as there;
- * value {u64 seconds since 1970, u32 uid, a record of launch_record.h}, in network byte
- * order. */
+ * STORM taken?  The asker is told of the same steps as by STATE_WHY: key as there; value
+ * {u64 seconds since 1970, u32 uid, a record of launch_record.h}, in network byte order.
+ * The last STATE_WHY_MOST. */
 #define STATE_LAUNCHED "launched"
-#define STATE_LAUNCHED_MOST 100
 #define STATE_LAUNCHED_HEAD 12
+
+/* This question and " N": the last N, at most STATE_LAUNCHED_MOST, of any job.  It is
+ * another question, as these may leave no room in a table for a job's own. */
+#define STATE_LAUNCHED_LAST "launched-last"
+#define STATE_LAUNCHED_MOST 100
 
 /* Values, of few words each, so that equal nodes become one entry. */
 #define STATE_BUILD "build"   /* AGENT_BUILD of agent_contract.h */

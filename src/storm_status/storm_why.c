@@ -91,36 +91,83 @@ static uint32_t why_show(const struct status_nodes *nodes,
 	return shown;
 }
 
+/* What the agents have answered. */
+struct why_answers {
+	struct status_answer fallen, launched, last;
+};
+
+/* An error is said.  Some of it may be there nevertheless. */
+static int why_ask_all(struct status_nodes *nodes, const struct storm_conf *c,
+		       const char *step, struct why_answers *a)
+{
+	char last[32];
+	int err = why_ask(nodes, c, STATE_WHY, step, &a->fallen);
+
+	if (err)
+		return err;
+	if (step)
+		err = why_ask(nodes, c, STATE_LAUNCHED, step, &a->launched);
+	/* the last ones are beside a job's own only for the medians */
+	if (!err && (!step || a->launched.table.count)) {
+		snprintf(
+			last, sizeof(last), "%" PRIu32,
+			why_launches_each(nodes->count - status_silent(nodes)));
+		err = why_ask(nodes, c, STATE_LAUNCHED_LAST, last, &a->last);
+	}
+	if (err)
+		fprintf(stderr,
+			"storm: launches by STORM or their medians are missing below: try again\n");
+	return err;
+}
+
+static void why_tell_more(const struct why_answers *a, const char *step)
+{
+	uint64_t more = why_more(&a->fallen) + why_more(&a->launched);
+
+	if (more)
+		fprintf(stderr,
+			"storm: %" PRIu64
+			" more found no room in the answer: ask for one %s\n",
+			more, step ? "step" : "job");
+	if (!why_more(&a->last))
+		return;
+	if (step)
+		fprintf(stderr,
+			"storm: %" PRIu64
+			" launches of others found no room in the answer: the medians are of fewer\n",
+			why_more(&a->last));
+	else
+		fprintf(stderr,
+			"storm: %" PRIu64
+			" more launches found no room in the answer, which may be newer: ask for one job\n",
+			why_more(&a->last));
+}
+
 static int why_run(const char *step, const struct fallback_which *which,
 		   bool json)
 {
-	struct status_answer fallen = { 0 }, launched = { 0 };
-	struct why_launches launches = { 0 };
+	struct why_answers got = { 0 };
+	struct why_launches launches;
 	struct status_nodes nodes;
 	struct storm_conf conf;
-	uint32_t shown = 0;
+	uint32_t shown;
 	int err;
 
 	if (!status_begin(NULL, &conf, &nodes))
 		return SHOW_WRONG;
-	err = why_ask(&nodes, &conf, STATE_WHY, step, &fallen);
-	if (!err)
-		err = why_ask(&nodes, &conf, STATE_LAUNCHED, step, &launched);
-	if (!err) {
-		launches = why_launches_read(&nodes, &launched);
-		shown = why_show(&nodes, &fallen, &launches, which, json);
-	}
-	if (why_more(&fallen))
-		fprintf(stderr,
-			"storm: %" PRIu64
-			" more found no room in the answer: ask for one job\n",
-			why_more(&fallen));
+	err = why_ask_all(&nodes, &conf, step, &got);
+	launches = why_launches_read(&nodes, &got.launched, &got.last);
+	shown = err && !got.fallen.table.count && !launches.count ?
+			0 :
+			why_show(&nodes, &got.fallen, &launches, which, json);
+	why_tell_more(&got, step);
 	why_tell_silent(&nodes);
 	if (!err && !shown)
 		why_tell_nothing(step);
 	why_launches_clear(&launches);
-	status_answer_clear(&launched);
-	status_answer_clear(&fallen);
+	status_answer_clear(&got.last);
+	status_answer_clear(&got.launched);
+	status_answer_clear(&got.fallen);
 	status_nodes_clear(&nodes);
 	return err || (step && !shown) ? SHOW_WRONG : SHOW_FINE;
 }

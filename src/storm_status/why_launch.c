@@ -19,7 +19,10 @@
 #include "why_show.h"
 
 #define LINES 10 /* without a job */
-#define BAR 32	 /* characters */
+#define ROOM \
+	400    /* records in a table; most have far fewer bytes than they may */
+#define FEW 4  /* of a node, at least */
+#define BAR 32 /* characters */
 
 /* ------------------------------------------------------------------- reading --- */
 
@@ -97,23 +100,42 @@ static uint32_t launches_median(const struct why_launches *l,
 				   2);
 }
 
-struct why_launches why_launches_read(const struct status_nodes *n,
-				      const struct status_answer *a)
+uint32_t why_launches_each(uint32_t nodes)
 {
-	struct why_launches l = { .one = calloc(a->table.count + 1,
-						sizeof(*l.one)) };
+	uint32_t each = nodes ? ROOM / nodes : STATE_LAUNCHED_MOST;
 
-	for (uint32_t i = 0; l.one && i < a->table.count; i++) {
+	return each < FEW		  ? FEW :
+	       each > STATE_LAUNCHED_MOST ? STATE_LAUNCHED_MOST :
+					    each;
+}
+
+static void launches_add(struct why_launches *l, const struct status_nodes *n,
+			 const struct status_answer *a)
+{
+	for (uint32_t i = 0; i < a->table.count; i++) {
 		const struct storm_gather_entry *e = &a->table.entry[i];
 		uint32_t node = e->nodes.count ? e->nodes.r[0].first : a->count;
 
-		if (!launch_read(e, &l.one[l.count]))
+		if (!launch_read(e, &l->one[l->count]))
 			continue;
-		l.one[l.count++].node =
+		l->one[l->count++].node =
 			node < a->count ? n->node[a->asked[node]].name : "?";
 	}
+}
+
+struct why_launches why_launches_read(const struct status_nodes *n,
+				      const struct status_answer *own,
+				      const struct status_answer *last)
+{
+	struct why_launches l = {
+		.one = calloc((size_t) own->table.count + last->table.count + 1,
+			      sizeof(*l.one)),
+	};
+
 	if (!l.one)
 		return l;
+	launches_add(&l, n, own);
+	launches_add(&l, n, last);
 	launches_once(&l);
 	l.of = l.count < WHY_LAST ? l.count : WHY_LAST;
 	for (int i = 0; i < LAUNCH_PARTS; i++)

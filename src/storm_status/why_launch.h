@@ -36,9 +36,15 @@ struct why_launches {
 	uint32_t of; /* how many these are */
 };
 
-/* Read what was answered to STATE_LAUNCHED; others' entries are ignored. */
+/* How many each of so many nodes is asked for by STATE_LAUNCHED_LAST, so that the table
+ * has room for all, where nodes are few enough. */
+uint32_t why_launches_each(uint32_t nodes);
+
+/* Read what was answered to STATE_LAUNCHED and to STATE_LAUNCHED_LAST, each of which may
+ * have nothing; others' entries are ignored. */
 struct why_launches why_launches_read(const struct status_nodes *n,
-				      const struct status_answer *a);
+				      const struct status_answer *own,
+				      const struct status_answer *last);
 void why_launches_clear(struct why_launches *l);
 
 /* Print those that are asked for: of a job or step as a chart, else the last 10 with a

@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include "src/libstorm/wire/gather.h"
 #include "src/libstorm/wire/wire.h"
 #include "src/storm_agent/agent_launched.h"
 #include "src/storm_common/launch_record.h"
@@ -241,8 +242,57 @@ static struct why_launches read_all(struct storm_gather_entry *e,
 				   .asked = &asked,
 				   .count = 1 };
 
-	return why_launches_read(&nodes, &a);
+	return why_launches_read(&nodes, &a, &(struct status_answer) { 0 });
 }
+
+/* Nodes give so many that none is left out; a job's own are beside them, and once. */
+START_TEST(test_room)
+{
+	static struct storm_gathered last;
+	struct launch_record r = record(1000);
+	struct storm_gather_entry own[] = { entry("1.0", 5, &r),
+					    entry("2.0", 9, &r) };
+	static struct status_node node = { .name = (char *) "n1" };
+	static const struct status_nodes nodes = { &node, 1 };
+	static uint32_t asked;
+	struct status_answer a = { .table = { .entry = own, .count = 1 },
+				   .asked = &asked,
+				   .count = 1 };
+	struct status_answer b = a;
+	struct why_launches l;
+
+	slow(&r, LAUNCH_EXEC, LAUNCH_WAIT_SLURMD, "node00001");
+	for (uint32_t n = 1; n <= 100; n++) {
+		uint32_t each = why_launches_each(n);
+		struct storm_gather_entry e;
+		struct storm_gather_own of;
+		char key[32];
+
+		must(each >= 4 && each <= STATE_LAUNCHED_MOST);
+		if (n != 1 && n != 5 && n != 100)
+			continue;
+		for (uint32_t i = 0; i < n * each; i++) {
+			snprintf(key, sizeof(key), "%u.%u", 1000000 + i, i);
+			e = entry(key, 2000 + i, &r);
+			of = (struct storm_gather_own) { .self = i / each };
+			storm_gather_value(&of, key, strlen(key), e.value,
+					   e.value_len);
+			must(!storm_gathered_merge(&last, &of.t));
+			storm_gathered_clear(&of.t);
+		}
+		for (uint32_t i = 0; i < last.count; i++)
+			must(last.entry[i].kind == STORM_GATHER_VALUE);
+		must(last.count == n * each);
+		storm_gathered_clear(&last);
+	}
+	must(why_launches_each(0) && why_launches_each(16384) == 4);
+	b.table.entry = own;
+	b.table.count = 2;
+	l = why_launches_read(&nodes, &a, &b);
+	must(l.count == 2 && l.of == 2 && l.one[0].at == 9);
+	why_launches_clear(&l);
+}
+END_TEST
 
 START_TEST(test_medians)
 {
@@ -383,6 +433,7 @@ int main(void)
 	tcase_add_test(t, test_record_of_others);
 	tcase_add_test(t, test_took);
 	tcase_add_test(t, test_kept);
+	tcase_add_test(t, test_room);
 	tcase_add_test(t, test_medians);
 	tcase_add_test(t, test_shown);
 	tcase_add_test(t, test_answers_of_others);

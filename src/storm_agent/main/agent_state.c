@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "slurm/slurm.h"
+#include "src/common/macros.h"
 #include "src/common/read_config.h"
 
 #include "agent_state.h"
@@ -189,28 +190,41 @@ static void agent_state_launch(const struct agent_launched *l,
 			   (size_t) (o.p - value));
 }
 
-static void agent_state_launched(const struct agent *a, uint32_t uid,
-				 const char *which, storm_gather_t *own)
+/* The last ones of these, at most max. */
+static void agent_state_launches(const struct agent *a, uint32_t uid,
+				 struct fallback_which which, unsigned int max,
+				 storm_gather_t *own)
 {
-	struct agent_launched_want want = {
+	const struct agent_launched_want want = {
 		.all_users = agent_state_is_root(uid),
 		.uid = uid,
+		.which = which,
 	};
 	const struct agent_launched *l[STATE_LAUNCHED_MOST];
-	unsigned int n;
+	unsigned int n = agent_launched_find(&a->launches, &want, l,
+					     MIN(max, STATE_LAUNCHED_MOST));
 
-	if (!fallback_parse(which, &want.which))
-		return;
-	/* equal values become one, so one may be there twice */
-	n = want.which.one ? agent_launched_find(&a->launches, &want, l,
-						 STATE_WHY_MOST) :
-			     0;
 	for (unsigned int i = 0; i < n; i++)
 		agent_state_launch(l[i], own);
-	want.which.one = false;
-	n = agent_launched_find(&a->launches, &want, l, STATE_LAUNCHED_MOST);
-	for (unsigned int i = 0; i < n; i++)
-		agent_state_launch(l[i], own);
+}
+
+static void agent_state_launched(const struct agent *a, uint32_t uid,
+				 const char *text, storm_gather_t *own)
+{
+	struct fallback_which which;
+
+	if (fallback_parse(text, &which))
+		agent_state_launches(a, uid, which, STATE_WHY_MOST, own);
+}
+
+static void agent_state_last(const struct agent *a, uint32_t uid,
+			     const char *text, storm_gather_t *own)
+{
+	const struct fallback_which any = { .any_step = true };
+	unsigned int most;
+
+	if (sscanf(text, "%4u", &most) == 1)
+		agent_state_launches(a, uid, any, most, own);
 }
 
 /* What follows in the question after this word: "", or after a space.  NULL: it is
@@ -236,6 +250,8 @@ void agent_state(struct agent *a, const struct agent_session *s,
 		agent_state_why(a, uid, which, own);
 	if ((which = agent_state_after(text, STATE_LAUNCHED)))
 		agent_state_launched(a, uid, which, own);
+	if ((which = agent_state_after(text, STATE_LAUNCHED_LAST)))
+		agent_state_last(a, uid, which, own);
 	if (strcmp(text, STATE_QUERY))
 		return;
 	agent_state_value(own, STATE_BUILD, AGENT_BUILD);
