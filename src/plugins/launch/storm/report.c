@@ -79,6 +79,13 @@ static bool task_reports_first_end(struct storm_session *s, uint32_t task)
 	return true;
 }
 
+/* Is it lost, and was its end not told before?  Called with the session's lock held. */
+static bool task_reports_is_late(const struct storm_session *s, uint32_t task)
+{
+	return task < s->tasks && !s->may_lose && !s->launch_failed &&
+	       bit_test(s->lost, task) && !bit_test(s->in_time, task);
+}
+
 bool task_reports_filter(struct storm_session *s, task_exit_msg_t *msg,
 			 bool lost_too)
 {
@@ -90,8 +97,7 @@ bool task_reports_filter(struct storm_session *s, task_exit_msg_t *msg,
 	for (i = 0; i < msg->num_tasks; i++) {
 		uint32_t task = msg->task_id_list[i];
 
-		if (!lost_too && !s->may_lose && task < s->tasks &&
-		    bit_test(s->lost, task))
+		if (!lost_too && task_reports_is_late(s, task))
 			continue;
 		if (task_reports_first_end(s, task))
 			msg->task_id_list[n++] = task;
@@ -314,6 +320,20 @@ void task_reports_stop(struct storm_session *s)
 
 /* ------------------------------------------------------- the domain's thread --- */
 
+/* srun's handlers can be long: an end that came while the node was good counts, however
+ * late it is handled. */
+static void task_reports_in_time(struct storm_session *s,
+				 const struct storm_report *r)
+{
+	slurm_mutex_lock(&s->lock);
+	for (uint32_t i = 0; s->in_time && i < r->ids.count; i++)
+		for (uint32_t t = r->ids.r[i].first;
+		     t <= r->ids.r[i].last && t < s->tasks; t++)
+			if (!bit_test(s->lost, t))
+				bit_set(s->in_time, t);
+	slurm_mutex_unlock(&s->lock);
+}
+
 static void task_reports_push(struct storm_session *s,
 			      const struct storm_report *r)
 {
@@ -324,6 +344,8 @@ static void task_reports_push(struct storm_session *s,
 	    (r->kind != STEP_REPORT_STARTED && r->kind != STEP_REPORT_EXITED &&
 	     r->kind != STEP_REPORT_PIDS))
 		return;
+	if (r->kind == STEP_REPORT_EXITED)
+		task_reports_in_time(s, r);
 	it = xmalloc(sizeof(*it) + r->ids.count * sizeof(it->r[0]));
 	it->kind = r->kind;
 	it->code = r->code;

@@ -241,6 +241,7 @@ void storm_session_close(struct storm_session *s)
 	FREE_NULL_BITMAP(s->begun);
 	FREE_NULL_BITMAP(s->exited);
 	FREE_NULL_BITMAP(s->lost);
+	FREE_NULL_BITMAP(s->in_time);
 	slurm_mutex_destroy(&s->lock);
 	slurm_mutex_destroy(&s->signals.one);
 	slurm_cond_destroy(&s->cond);

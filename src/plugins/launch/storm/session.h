@@ -70,6 +70,7 @@ struct storm_session {
 	 * is reported of their ends later, they count as killed: but not where --no-kill
 	 * lets the step go on. */
 	bitstr_t *lost;
+	bitstr_t *in_time;  /* tasks whose end was reported before that */
 	bool may_lose;	    /* --no-kill */
 	uint64_t last_exit; /* ns, storm_now(); the last of these */
 	struct task_reports *reports;

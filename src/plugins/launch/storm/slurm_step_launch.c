@@ -135,6 +135,7 @@ int storm_step_launch(slurm_step_ctx_t *ctx,
 		s->begun = bit_alloc(s->tasks);
 		s->exited = bit_alloc(s->tasks);
 		s->lost = bit_alloc(s->tasks);
+		s->in_time = bit_alloc(s->tasks);
 		s->may_lose = ctx->step_req->flags & SSF_NO_KILL;
 		s->rec.phase[LAUNCH_PHASE_EXEC].start = storm_now();
 		/* A signal came before Slurm's launcher knew the step. */
