@@ -58,8 +58,7 @@ void progress_show(struct progress *p, uint64_t done, const char *slow)
 	if (done > p->done)
 		p->moved_at = now;
 	p->done = done;
-	if (slow)
-		snprintf(p->slow, sizeof(p->slow), "%s", slow);
+	snprintf(p->slow, sizeof(p->slow), "%s", slow ? slow : "");
 	stands = now - p->moved_at;
 	if (!p->bar) {
 		if (stands > STANDS_LONG && slow && !p->warned) {

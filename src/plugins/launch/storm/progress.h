@@ -16,7 +16,7 @@ struct progress {
 	bool shown, warned;
 	const char *path;
 	uint64_t size, done, begun, moved_at;
-	char slow[200]; /* the nodes that had least when that was last known */
+	char slow[200]; /* the nodes that had least at the last look; "": not known */
 };
 
 /* Is stderr a terminal, on which srun logs as without -v and -Q? */
