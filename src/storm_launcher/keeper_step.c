@@ -306,7 +306,7 @@ static void step_last_words(char *out, size_t size)
 
 void keeper_step_explain(char *why, size_t size)
 {
-	char words[400];
+	char words[400], first[200];
 
 	/* srun says what it has lost before it has Slurm kill the rest; slurmctld
 	 * can do so first */
@@ -314,8 +314,14 @@ void keeper_step_explain(char *why, size_t size)
 		keeper_step_stop(true);
 		step_errors(words, sizeof(words));
 	}
-	if (*words)
+	if (!*words)
+		return;
+	if (srun_has_lost(words)) {
 		snprintf(why, size, "the launchers' step has ended: %s", words);
+		return;
+	}
+	snprintf(first, sizeof(first), "%s", why);
+	snprintf(why, size, "%s; srun says: %s", first, words);
 }
 
 bool keeper_step_start(struct run_step *step, const char *head, uint16_t call,

@@ -50,6 +50,18 @@ bool srun_errors(const char *text, char *out, size_t size)
 	return at;
 }
 
+bool srun_has_lost(const char *errors)
+{
+	static const char *const words[] = { "launch for ", "launch failed",
+					     "Node failure on ",
+					     "Timed out waiting for job step" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strstr(errors, words[i]))
+			return true;
+	return false;
+}
+
 void srun_last_words(const char *text, char *out, size_t size)
 {
 	size_t len = strlen(text);

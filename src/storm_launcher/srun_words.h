@@ -15,6 +15,10 @@
  * from srun's own end, and are left out.  False, and out is "": there are none. */
 bool srun_errors(const char *text, char *out, size_t size);
 
+/* Has srun failed to launch its step, or lost a node?  Other errors, as those of a site's
+ * plugin, can be harmless. */
+bool srun_has_lost(const char *errors);
+
 /* The last whole lines of all that have room; of one line its end. */
 void srun_last_words(const char *text, char *out, size_t size);
 

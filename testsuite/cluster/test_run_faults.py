@@ -203,11 +203,13 @@ def test_node_is_cut_off_before(fresh, first):
         until(lambda: heads(fresh), lambda: "the head: " + one.log())
         if first == "the head's end":
             again = stopped(fresh, "slurmd", "n1")
-            until(lambda: "failed on node n4" in launchers_log(fresh, "n1"),
-                  "what srun says")
-            os.kill(the_head(fresh), signal.SIGKILL)
-            said(one, "code 255")
-            again()
+            try:
+                until(lambda: "failed on node n4" in launchers_log(fresh, "n1"),
+                      "what srun says")
+                os.kill(the_head(fresh), signal.SIGKILL)
+                said(one, "code 255")
+            finally:
+                again()
         assert one.finish().code == 0, one.log()
     assert re.search("^storm each: the launchers cannot be started: .*"
                      r"srun: error: Task launch for StepId=\d+\.\d failed on node n4: ",

@@ -56,6 +56,16 @@ START_TEST(test_no_errors)
 }
 END_TEST
 
+START_TEST(test_lost)
+{
+	ck_assert(srun_has_lost(CANNOT));
+	ck_assert(srun_has_lost(ABORTS));
+	ck_assert(srun_has_lost("srun: error: Node failure on n3"));
+	ck_assert(!srun_has_lost("srun: error: spank: site: no such licence"));
+	ck_assert(!srun_has_lost(""));
+}
+END_TEST
+
 START_TEST(test_last_words)
 {
 	char out[12];
@@ -80,6 +90,7 @@ int main(void)
 
 	tcase_add_test(t, test_errors);
 	tcase_add_test(t, test_no_errors);
+	tcase_add_test(t, test_lost);
 	tcase_add_test(t, test_last_words);
 	suite_add_tcase(s, t);
 	return unit_main(s);
