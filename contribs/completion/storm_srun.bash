@@ -18,14 +18,20 @@ _storm_srun()
         return
     fi
     if [[ -z ${_storm_srun_next-} ]]; then
-        _storm_srun_next=none
+        complete -r srun
         for i in /usr/share/bash-completion/completions/{srun,slurm-wlm}; do
             [[ -r $i ]] || continue
             . "$i"
-            _storm_srun_next=$(complete -p srun | command sed -nE 's/.*-F ([^ ]+).*/\1/p')
             break
         done
-        complete -F _storm_srun srun
+        i=$(complete -p srun 2>/dev/null)
+        _storm_srun_next=none
+        [[ $i == *" -F "* ]] &&
+            _storm_srun_next=$(command sed -E 's/.* -F ([^ ]+).*/\1/' <<<"$i")
+        [[ $_storm_srun_next == _storm_srun ]] && _storm_srun_next=none
+        # its other options are kept
+        [[ $i == *" -o nospace"* ]] && i="-o nospace" || i=
+        complete $i -F _storm_srun srun
     fi
     COMPREPLY=()
     [[ $_storm_srun_next == none ]] || "$_storm_srun_next" "$@"
