@@ -93,7 +93,7 @@ static void child_log_line(struct child_log *l, const char *name)
 	if (!strncmp(s, "error: ", 7) || !strncmp(s, "fatal: ", 7))
 		child_log_error(l, name, s + 7);
 	else if (!strncmp(s, "debug", 5) && (text = strchr(s, ':')) &&
-		 get_log_level() >= LOG_LEVEL_DEBUG)
+		 !(l->all && get_log_level() < LOG_LEVEL_DEBUG))
 		debug("%s: %s", name, text + 1 + strspn(text + 1, " "));
 	else if (*s)
 		info("%s: %s", name, s);

@@ -1,8 +1,7 @@
 /*
  * child_log.h - passes the log of a child (node agent or strober) on to the
  * daemon that has started it.  The child logs to stderr in Slurm's form, and
- * the daemon logs each line again at the same level; or at a level that it
- * shows, as the child says nothing that is not wanted.
+ * the daemon logs each line again at the same level.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -34,6 +33,7 @@ struct child_log {
 		unsigned count;
 	} now, before;
 	bool serves; /* child_log_serves() was called for this start */
+	bool all; /* LogLevel=debug: what is less than info is shown as info */
 };
 /* The child starts.  An error that the start before had, too, is logged as
  * verbose, so that a start that fails again and again is told only once. */

@@ -48,11 +48,23 @@ static void conf_told_fault(void *arg, enum conf_fault kind, const char *text)
 		t->first = xstrdup(text);
 }
 
+/* A daemon's main thread frees it when it reads slurm.conf again. */
+static char *conf_copy(char *const *from)
+{
+	char *copy;
+
+	slurm_conf_lock();
+	copy = xstrdup(*from);
+	slurm_conf_unlock();
+	return copy;
+}
+
 /* The one that SPANK reads. */
 static char *conf_plugstack_path(void)
 {
-	return slurm_conf.plugstack ? xstrdup(slurm_conf.plugstack) :
-				      get_extra_conf_path("plugstack.conf");
+	char *path = conf_copy(&slurm_conf.plugstack);
+
+	return path ? path : get_extra_conf_path("plugstack.conf");
 }
 
 static int conf_judge(const struct conf_sources *from, struct storm_conf *out,
@@ -79,11 +91,10 @@ int storm_conf_load_file(const char *path, struct storm_conf *out, char **error)
 /* In the directory of the slurm.conf that this process has read. */
 static char *conf_path(void)
 {
-	char *path, *slash;
+	char *path = conf_copy(&slurm_conf.slurm_conf), *slash;
 
-	if (!slurm_conf.slurm_conf)
+	if (!path)
 		return get_extra_conf_path("storm.conf");
-	path = xstrdup(slurm_conf.slurm_conf);
 	slash = strrchr(path, '/');
 	if (slash)
 		slash[1] = '\0';
@@ -176,12 +187,12 @@ static void conf_stamp_file(char **text, const char *path)
 void storm_conf_stamp(char (*out)[STORM_CONF_STAMP_MAX])
 {
 	char *path = conf_path(), *plugstack = conf_plugstack_path();
-	char *text = NULL;
+	char *sched = conf_copy(&slurm_conf.schedtype), *text = NULL;
 
 	conf_stamp_file(&text, path);
 	conf_stamp_file(&text, plugstack);
-	snprintf(*out, sizeof(*out), "%s%s", text,
-		 slurm_conf.schedtype ? slurm_conf.schedtype : "");
+	snprintf(*out, sizeof(*out), "%s%s", text, sched ? sched : "");
+	xfree(sched);
 	xfree(text);
 	xfree(path);
 	xfree(plugstack);

@@ -57,9 +57,10 @@ static struct {
 	bool running;
 	int wake; /* eventfd: end the thread */
 	int sock;
-	uint64_t ping_at;		  /* the next one is due */
-	bool reload;			  /* agent_watch_reload() */
-	char stamp[STORM_CONF_STAMP_MAX]; /* what the agent has read */
+	uint64_t ping_at; /* the next one is due */
+	time_t read_at;	  /* slurmd's last reading of slurm.conf */
+	char stamp[STORM_CONF_STAMP_MAX];  /* what the agent has read */
+	char judged[STORM_CONF_STAMP_MAX]; /* what was looked at since */
 } watcher = { .wake = -1, .sock = -1 };
 
 static struct child_watch agent = {
@@ -326,11 +327,12 @@ static void agent_watch_begin_pings(void)
 {
 	char *why = NULL;
 
-	if (storm_conf_load(&agent_conf, &why)) {
-		/* it has what the last good file gave it: the next one differs */
+	/* a file that is wrong, or has changed meanwhile, is not what it has: any
+	 * good one differs then */
+	if (storm_conf_load(&agent_conf, &why) || !agent_watch_conf_is_same())
 		memset(&agent_conf, 0, sizeof(agent_conf));
-		xfree(why);
-	}
+	xfree(why);
+	agent.log.all = agent_conf.log == CONF_LOG_DEBUG;
 	fcntl(watcher.sock, F_SETFL, O_NONBLOCK);
 	child_watch_heard(&agent, storm_now());
 	watcher.ping_at = 0;
@@ -354,16 +356,35 @@ static void agent_watch_over(bool silent)
 	}
 }
 
-/* slurmd has read slurm.conf again, and what it has now is what an agent would read.
- * Keys of slurmctld and of commands change nothing for an agent, which stays. */
+/* Has slurmd read slurm.conf again?  The time is in seconds: so also for a second more. */
+static bool agent_watch_was_read(void)
+{
+	time_t at;
+
+	slurm_conf_lock();
+	at = slurm_conf.last_update;
+	slurm_conf_unlock();
+	if (at != watcher.read_at)
+		watcher.judged[0] = '\0';
+	else if (time(NULL) > at + 1)
+		return false;
+	watcher.read_at = at;
+	return true;
+}
+
+/* Since slurmd has read slurm.conf again: is what is there now what the agent has?  Keys
+ * of slurmctld and of commands change nothing for an agent, which stays. */
 static bool agent_watch_is_old(void)
 {
 	char now[STORM_CONF_STAMP_MAX];
 
-	if (!__atomic_exchange_n(&watcher.reload, false, __ATOMIC_ACQ_REL))
+	if (!agent_watch_was_read())
 		return false;
 	storm_conf_stamp(&now);
-	if (!strcmp(watcher.stamp, now) || !agent_watch_conf_is_good() ||
+	if (!strcmp(watcher.stamp, now) || !strcmp(watcher.judged, now))
+		return false;
+	strcpy(watcher.judged, now);
+	if (!agent_watch_conf_is_good() ||
 	    (!strcmp(strrchr(watcher.stamp, ' '), strrchr(now, ' ')) &&
 	     !storm_conf_is_agents(&agent_conf, &agent_conf_now)))
 		return false;
@@ -529,11 +550,6 @@ int agent_watch_start(void)
 	}
 	watcher.running = true;
 	return SLURM_SUCCESS;
-}
-
-void agent_watch_reload(void)
-{
-	__atomic_store_n(&watcher.reload, true, __ATOMIC_RELEASE);
 }
 
 void agent_watch_stop(void)

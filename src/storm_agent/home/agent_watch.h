@@ -10,14 +10,11 @@
  * Start the thread that runs and watches the agent.  SLURM_SUCCESS; or
  * SLURM_ERROR, and the reason is in the log.  agent_watch_stop() ends the
  * thread and not the agent, which waits AgentLinger for the next slurmd to
- * adopt it.
+ * adopt it.  Within a second after slurmd has read slurm.conf again, the thread
+ * replaces an agent that has read other keys in storm.conf than are there now.  A
+ * storm.conf with errors is told of, and has no effect.
  */
 int agent_watch_start(void);
 void agent_watch_stop(void);
-
-/* slurmd has read slurm.conf again.  Within a second the thread replaces an agent that has
- * read another storm.conf than what is there now.  A storm.conf with errors is told of,
- * and has no effect. */
-void agent_watch_reload(void);
 
 #endif

@@ -20,6 +20,7 @@
 #include "gang.h"
 #include "sched_storm.h"
 #include "src/storm_common/slurm_build.h"
+#include "strober_watch.h"
 
 const char plugin_name[] = "STORM gang scheduling over Slurm's scheduler";
 const char plugin_type[] = "sched/storm";
@@ -144,6 +145,7 @@ int init(void)
 	sched_storm_read_conf();
 	if (sched_storm_load_base())
 		return SLURM_ERROR;
+	strober_watch_log_all(conf.log == CONF_LOG_DEBUG);
 	if (gang_start(&conf.gang, sched_storm_pose)) {
 		plugin_unload(base);
 		base = PLUGIN_INVALID_HANDLE;
@@ -191,6 +193,7 @@ static void sched_storm_read_again(void)
 	new.gang.base = conf.gang.base;
 	strober = sched_storm_is_strobers(&conf, &new);
 	conf = new;
+	strober_watch_log_all(conf.log == CONF_LOG_DEBUG);
 	gang_reconfig(&conf.gang, strober);
 }
 

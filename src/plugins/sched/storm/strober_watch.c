@@ -532,6 +532,11 @@ int strober_watch_start(void)
 	return SLURM_SUCCESS;
 }
 
+void strober_watch_log_all(bool all)
+{
+	__atomic_store_n(&strober.log.all, all, __ATOMIC_RELAXED);
+}
+
 void strober_watch_retry(bool changed)
 {
 	if (!watcher.running)

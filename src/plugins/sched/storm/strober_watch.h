@@ -20,6 +20,9 @@ int strober_watch_start(void);
  * the nodes to let everything run. */
 void strober_watch_stop(void);
 
+/* LogLevel=debug: what the strober says is shown at slurmctld's level info. */
+void strober_watch_log_all(bool all);
+
 /* storm.conf was read again: start a strober that has refused it at once.  changed:
  * replace one that runs, as it has read other values. */
 void strober_watch_retry(bool changed);

@@ -60,8 +60,6 @@ int switch_p_reconfig(void)
 {
 	if (running_in_slurmctld() && !switch_storm_refused())
 		context_ctld_reconfig();
-	else if (running_in_slurmd())
-		agent_watch_reload();
 	return SLURM_SUCCESS;
 }
 
