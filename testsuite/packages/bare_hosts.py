@@ -30,7 +30,9 @@ NODES = ("n1", "n2")
 
 #: what dpkg itself writes whenever it is used
 LEDGERS = ("var/lib/dpkg/", "var/lib/apt/", "var/cache/apt/", "var/cache/ldconfig/",
-           "var/cache/debconf/", "var/log/")
+           "var/cache/debconf/", "var/log/",
+           # and what adduser keeps of the last change, and its lock
+           "etc/passwd-", "etc/shadow-", "etc/group-", "etc/gshadow-", "run/adduser")
 
 SLURM_CONF = """\
 ClusterName=bare

@@ -162,6 +162,29 @@ def test_install(hosts, debs, tmp_path):
         assert list(hosts.root.glob(f"usr/share/man/man?/{page}.gz")), page
 
 
+#: units of slurm-storm-monitoring that can be enabled, and where that puts links
+UNITS = {"slurm-storm-metrics.service": "multi-user.target.wants",
+         "slurm-storm-textfile.timer": "timers.target.wants"}
+
+
+def test_monitoring_waits(hosts, debs, tmp_path):
+    """The administrator enables its units; test_removed sees what stays of that."""
+    subprocess.run(["dpkg-deb", "-e", debs["slurm-storm-monitoring"], tmp_path],
+                   check=True)
+    script = (tmp_path / "postinst").read_text()
+    assert "slurm-storm-metrics.service" in script
+    assert not re.search(r"deb-systemd-helper.* enable|deb-systemd-invoke (\$|start)|"
+                         r"systemctl.* (enable|start)", script), script
+    assert re.search("^storm-metrics:", (hosts.root / "etc/passwd").read_text(), re.M)
+    for unit, wants in UNITS.items():
+        assert (hosts.root / "usr/lib/systemd/system" / unit).is_file()
+        link = hosts.root / "etc/systemd/system" / wants / unit
+        assert not link.is_symlink(), link
+        # as systemctl does it
+        assert link.parent.is_dir()
+        link.symlink_to(f"/usr/lib/systemd/system/{unit}")
+
+
 def test_example(hosts):
     """What libstorm-dev has is enough to build its example, which runs with libstorm0."""
     if not shutil.which("gcc") or not shutil.which("pkg-config"):
@@ -416,7 +439,10 @@ def test_removed(hosts):
     assert done.returncode == 0, done.stdout
     left = hosts.changes(hosts.before)
     assert set(left) == {"etc/slurm/storm-plugstack.conf",
-                         "etc/bash_completion.d/storm_srun.bash"}, left
+                         "etc/bash_completion.d",
+                         "etc/bash_completion.d/storm_srun.bash",
+                         # the user storm-metrics
+                         "etc/passwd", "etc/shadow", "etc/group", "etc/gshadow"}, left
     for node in NODES:
         before = len(hosts.log(node))
         hosts.restart(node, "slurmd")
@@ -434,7 +460,8 @@ def test_removed(hosts):
 
 def test_purged(hosts):
     """Nothing is left."""
-    assert set(known(hosts)) == {"slurm-storm-client", "slurm-storm-node"}
+    assert set(known(hosts)) == {"slurm-storm-client", "slurm-storm-monitoring",
+                                 "slurm-storm-node"}
     done = apt(hosts, "purge", *known(hosts))
     assert done.returncode == 0, done.stdout
     assert not hosts.changes(hosts.before)
