@@ -237,6 +237,15 @@ def test_listen_cannot_ask(listener):
     until(lambda: listener.get()["storm_query_success"], "an answer")
 
 
+def test_listen_query_dies(listener):
+    """A query that is killed before its answer is one that failed."""
+    now = until(lambda: listener.kill_query() or not (got := listener.get())["storm_query_success"]
+                and got, "a query to be killed in time")
+    assert now["storm_nodes"] == NODES, now
+    assert abs(now["storm_query_timestamp_seconds"] - time.time()) < 60, now
+    until(lambda: listener.get()["storm_query_success"], "an answer")
+
+
 def test_listen_hears_loopback_alone(lab):
     address = lab.run("hostname -I", host="login", cwd="/").stdout.split()[0]
     for where in (f"{address}:9839", "0.0.0.0:9839", "[::]:9839", "login:9839"):
