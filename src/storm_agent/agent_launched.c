@@ -32,12 +32,13 @@ void agent_launched_add(struct agent_launches *all,
 			const struct agent_launched *one, uint32_t took)
 {
 	for (uint64_t i = all->added; i > launched_oldest(all); i--) {
-		struct agent_launched *l = &all->last[(i - 1) % AGENT_LAUNCHED];
-
-		if (launched_same(l, one)) {
-			*l = *one;
-			return;
-		}
+		if (!launched_same(&all->last[(i - 1) % AGENT_LAUNCHED], one))
+			continue;
+		for (; i < all->added; i++) /* it becomes the newest */
+			all->last[(i - 1) % AGENT_LAUNCHED] =
+				all->last[i % AGENT_LAUNCHED];
+		all->last[(i - 1) % AGENT_LAUNCHED] = *one;
+		return;
 	}
 	all->last[all->added++ % AGENT_LAUNCHED] = *one;
 	launched_count(all, took);

@@ -31,8 +31,8 @@ struct agent_launches {
 	uint64_t took[LAUNCH_TOOKS], took_us;
 };
 
-/* Keep it, in the place of the step's own one, such as of a job that began anew, or of
- * the oldest one.  took: its time, us, which counts once for a step. */
+/* Keep it as the newest, and forget the step's own one, such as of a job that began anew,
+ * or the oldest one.  took: its time, us, which counts once for a step. */
 void agent_launched_add(struct agent_launches *all,
 			const struct agent_launched *one, uint32_t took);
 

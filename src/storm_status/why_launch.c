@@ -39,15 +39,6 @@ static bool launch_read(const struct storm_gather_entry *e,
 	return launch_record_unpack(&out->r, i.p, (size_t) (i.end - i.p));
 }
 
-/* A step counts once: only a hostile srun gives several nodes a record. */
-static int launch_by_step(const void *x, const void *y)
-{
-	const struct why_launch *a = x, *b = y;
-	int order = strcmp(a->step.text, b->step.text);
-
-	return order ? order : a->at < b->at ? -1 : a->at > b->at;
-}
-
 static int launch_newer(const void *x, const void *y)
 {
 	const struct why_launch *a = x, *b = y;
@@ -57,6 +48,17 @@ static int launch_newer(const void *x, const void *y)
 			       strcmp(b->step.text, a->step.text);
 }
 
+/* The newest first. */
+static int launch_by_step(const void *x, const void *y)
+{
+	const struct why_launch *a = x, *b = y;
+	int order = strcmp(a->step.text, b->step.text);
+
+	return order ? order : launch_newer(x, y);
+}
+
+/* A step counts once.  A job that began anew may have others of the same number, kept by
+ * other nodes; so may a hostile srun. */
 static void launches_once(struct why_launches *l)
 {
 	uint32_t kept = 0;

@@ -197,7 +197,10 @@ START_TEST(test_kept)
 	/* a step has one */
 	add(7, 0, 1000, 4);
 	must(found("7.0", 0, &l) == 1 && l.len == 4);
-	must(found("", 0, &l) == 3);
+	must(found("", 0, &l) == 3 && l.len == 4); /* it is the newest */
+	must(found("7", 0, &l) == 2 && l.len == 4);
+	must(found("7.1", 0, &l) == 1 && l.len == 2);
+	must(found("8", 0, &l) == 1 && l.len == 3);
 	for (uint32_t i = 0; i < 1000; i++)
 		add(100 + i, 0, 1000, 5);
 	must(found("", 0, &l) == 100 && l.job == 1099);
@@ -205,6 +208,12 @@ START_TEST(test_kept)
 	add(1099, 0, 1000, 6);
 	must(found("", 0, &l) == 100 && l.job == 1099 && l.len == 6);
 	must(found("844", 0, &l) == 1); /* none was lost for it */
+	add(844, 0, 1000, 7); /* the oldest, where the ring begins anew */
+	must(found("", 0, &l) == 100 && l.job == 844 && l.len == 7);
+	must(found("1099", 0, &l) == 1 && l.len == 6);
+	add(2000, 0, 1000, 8);
+	must(found("844", 0, &l) == 1 && !found("845", 0, &l));
+	must(found("846", 0, &l) == 1);
 }
 END_TEST
 
@@ -314,14 +323,14 @@ START_TEST(test_medians)
 	must(l.median[LAUNCH_EXEC] == 3000 && l.median_took == 21000);
 	must(!l.median[LAUNCH_REPAIR]);
 	why_launches_clear(&l);
-	/* one step's srun tells 50 nodes: one sample, and not a later time */
+	/* 50 nodes have one step, as of a job that began anew: one sample, the newest */
 	for (uint32_t i = 0; i < 50; i++) {
 		r = record(i + 1);
 		e[MANY + i] = entry("150.0", 2000 + i, &r);
 	}
 	l = read_all(e, MANY + 50);
 	must(l.count == MANY && l.median[LAUNCH_EXEC] == 3000);
-	must(l.one[0].at == 1149);
+	must(l.one[0].at == 2049 && l.one[0].r.part[LAUNCH_EXEC].took == 50);
 	why_launches_clear(&l);
 	l = read_all(e + 88, 4); /* 1, 1, 3, 3 ms */
 	must(l.of == 4 && l.median[LAUNCH_EXEC] == 2000);
