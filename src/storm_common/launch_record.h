@@ -40,6 +40,9 @@ enum launch_wait {
 
 #define LAUNCH_NONE UINT32_MAX	   /* of a part that did not happen */
 #define LAUNCH_LONGEST 3600000000u /* us, of what is believed: an hour */
+/* us: what lasts longer is no part of a launch, but srun's wait for busy nodes, or for
+ * slurmctld.  The record then begins with the next part. */
+#define LAUNCH_CREATE_LONGEST 5000000u
 #define LAUNCH_SLOW 3	  /* slowest nodes in a record, one for a part */
 #define LAUNCH_NAME 32	  /* bytes of a name, with its NUL */
 #define LAUNCH_RECORD 176 /* bytes of a record, at most */

@@ -269,6 +269,11 @@ static void launch_chart(FILE *f, const struct why_launches *all,
 		" tasks; reported by srun of %s\n",
 		r->nodes, r->tasks, launch_user(l->uid).text);
 	fprintf(f, "    %-12s%12s%12s\n", "phase", "ms", "median");
+	if (r->part[LAUNCH_STEP_CREATE].took == LAUNCH_NONE)
+		fprintf(f, "    %-12s%12s%12s  more than %u s: not counted\n",
+			launch_title(LAUNCH_STEP_CREATE), "-",
+			launch_time(all->median[LAUNCH_STEP_CREATE]).text,
+			LAUNCH_CREATE_LONGEST / 1000000);
 	for (int i = 0; i < LAUNCH_PARTS; i++) {
 		const struct launch_slow *slow = launch_record_slow(r, i);
 

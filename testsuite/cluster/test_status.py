@@ -360,6 +360,30 @@ def test_why_it_was_slow(lab):
     assert (mine["median_of"], mine["reported_by"]) == (1, "other")
 
 
+@pytest.mark.long
+def test_why_not_the_wait_for_nodes(lab):
+    """A step that waits for another one of its allocation is not slow to launch."""
+    run = lab.popen(["salloc", "-QN4", "-n4", "sh", "-c", """
+        srun -N4 -n4 --launch=storm sleep 8 </dev/null &
+        until squeue -hs -j$SLURM_JOB_ID | grep -q "[.]0 "; do sleep 0.1; done
+        echo $SLURM_JOB_ID
+        srun -N4 -n4 --launch=storm sh -c "read end"
+        wait"""], user="user", cwd="/tmp", text=True, stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE)
+    try:
+        job = run.stdout.readline().strip()
+        since = time.monotonic()
+        late = until(lambda: told(lab, f"{job}.1"), "srun's word of it")
+        waited = time.monotonic() - since
+    finally:
+        run.communicate()
+    assert waited > 5, waited
+    assert "step_create" not in [p["phase"] for p in late["phases"]], late
+    assert min(p["start"] for p in late["phases"]) == 0 and late["ms"] < 5000, late
+    assert "more than 5 s: not counted" in why(lab, f"{job}.1")[1]
+    assert "step_create" in [p["phase"] for p in told(lab, f"{job}.0")["phases"]]
+
+
 @pytest.mark.parametrize("words", [["--bcast=/tmp/slow"]] + [[]] * LONG)
 def test_why_the_transfer_was_slow(lab, words):
     """What n3 gets and says comes late."""

@@ -415,6 +415,26 @@ START_TEST(test_shown)
 }
 END_TEST
 
+/* srun waited for busy nodes. */
+START_TEST(test_shown_late)
+{
+	struct launch_record r = record(1000);
+	struct storm_gather_entry e;
+	struct why_launches l;
+	char *text;
+
+	r.part[LAUNCH_STEP_CREATE].took = LAUNCH_NONE;
+	e = entry("7.0", 2000, &r);
+	l = read_all(&e, 1);
+	text = text_of(&l, "7", 1);
+	must(strstr(
+		text,
+		"create step            -         0.0  more than 5 s: not counted\n"));
+	free(text);
+	why_launches_clear(&l);
+}
+END_TEST
+
 /* Agents of another version, and values that are none. */
 START_TEST(test_answers_of_others)
 {
@@ -445,6 +465,7 @@ int main(void)
 	tcase_add_test(t, test_room);
 	tcase_add_test(t, test_medians);
 	tcase_add_test(t, test_shown);
+	tcase_add_test(t, test_shown_late);
 	tcase_add_test(t, test_answers_of_others);
 	suite_add_tcase(s, t);
 	return unit_main(s);

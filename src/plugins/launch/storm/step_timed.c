@@ -99,18 +99,23 @@ static void timed_part(struct launch_record *r, enum launch_part part,
 static void timed_parts(struct launch_record *r, const struct storm_span *phase)
 {
 	const struct storm_span *exec = &phase[LAUNCH_PHASE_EXEC];
-	struct storm_span slot = phase[LAUNCH_PHASE_SLOT];
+	struct storm_span part[LAUNCH_PARTS];
+	struct storm_span *create = &part[LAUNCH_STEP_CREATE];
+	struct storm_span *slot = &part[LAUNCH_SLOT];
 	uint64_t begin = 0;
 
-	for (int i = 0; i < LAUNCH_PARTS; i++)
-		if (phase[i].start && (!begin || phase[i].start < begin))
-			begin = phase[i].start;
+	memcpy(part, phase, sizeof(part));
+	if (create->end - create->start > LAUNCH_CREATE_LONGEST * 1000ull)
+		create->start = 0;
 	/* what of it lies within this launch */
-	slot.end = MIN(slot.end, exec->end);
-	if (slot.start)
-		slot.start = MAX(slot.start, exec->start);
+	slot->end = MIN(slot->end, exec->end);
+	if (slot->start)
+		slot->start = MAX(slot->start, exec->start);
 	for (int i = 0; i < LAUNCH_PARTS; i++)
-		timed_part(r, i, i == LAUNCH_SLOT ? &slot : &phase[i], begin);
+		if (part[i].start && (!begin || part[i].start < begin))
+			begin = part[i].start;
+	for (int i = 0; i < LAUNCH_PARTS; i++)
+		timed_part(r, i, &part[i], begin);
 }
 
 static void timed_slow(struct launch_record *r, enum launch_part part,
