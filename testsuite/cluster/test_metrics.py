@@ -119,19 +119,20 @@ def test_textfile_counts_on(lab):
         now = written(lab)
         assert now['storm_agents{state="silent"}'] == 1
         assert now['storm_agents_unanswered{reason="no-answer"}'] == 1
-        assert (now[BY_STORM], now[ON_NODES]) == (2, NODES), now
+        # n2's launches are missing: what the two others have more shows if it is more
+        assert now[BY_STORM] == 2 and NODES <= (on := now[ON_NODES]) < 2 * NODES, now
         # an agent that is late on a busy host is one more
         assert (gaps := now["storm_count_gaps_total"]) >= 1, now
     finally:
         lab.heal()
     until(lambda: asked(lab)['storm_agents_gang{state="member"}'] == NODES, "members again")
     now = written(lab)
-    assert (now[BY_STORM], now[ON_NODES]) == (2, NODES), now
+    assert (now[BY_STORM], now[ON_NODES]) == (2, on), now
     assert now["storm_count_gaps_total"] > gaps, now
     launch(lab)
     now = written(lab)
     # srun goes round n2 for a while
-    assert now[BY_STORM] == 3 and now[ON_NODES] - NODES in (NODES - 1, NODES), now
+    assert now[BY_STORM] == 3 and now[ON_NODES] - on in (NODES - 1, NODES), now
 
 
 def no_strober(lab):
