@@ -29,14 +29,18 @@ static char *verdict_text(const char *fmt, ...)
 	return text;
 }
 
-/* OPEN did not come through, or nothing came of it. */
+#define MUNGE \
+	"compare /etc/munge/munge.key and 'date' on both hosts, and see that munged runs there; its agent's log has the reason"
+
+/* OPEN did not come through, or nothing came of it.  An agent that refuses a credential
+ * says so in a byte, which can be lost with the connection. */
 static char *verdict_lost(int sys, uint16_t port)
 {
 	switch (sys) {
 	case ECONNRESET:
 	case EPIPE:
 		return verdict_text(
-			"its agent refuses this host's MUNGE credential: compare /etc/munge/munge.key and 'date' on both hosts, and see that munged runs there; its agent's log has the reason");
+			"its agent has ended just now, or does not take this host's MUNGE credential: ask again; if it stays so, " MUNGE);
 	case EHOSTUNREACH:
 	case ENETUNREACH:
 		return verdict_text("%s: is it up, and are the routes right?",
@@ -89,7 +93,8 @@ char *check_verdict(const struct check_answer *a, uint16_t port,
 	case STORM_EAUTH:
 		return storm_auth_text(a->sys, auth, sizeof(auth)) ?
 			       verdict_text("%s", auth) :
-			       verdict_lost(ECONNRESET, port);
+			       verdict_text(
+				       "its agent refuses this host's MUNGE credential: " MUNGE);
 	case STORM_EACCES:
 		return verdict_text(
 			"its agent refuses this user or this host's addresses: compare slurm.conf and storm.conf (Port, AllowUsers, AllowHosts) on both hosts; its log has the reason");

@@ -97,7 +97,8 @@ START_TEST(test_verdicts)
 		int sys;
 		const char *part;
 	} lost[] = {
-		{ ECONNRESET, "refuses this host's MUNGE credential" },
+		{ ECONNRESET,
+		  "has ended just now, or does not take this host's MUNGE credential" },
 		{ ETIMEDOUT, "nothing answers on TCP port 8383" },
 		{ ECOMM, "none of its datagrams reach this host" },
 		{ ENOLINK, "none from here reach its UDP port 8383" },
