@@ -48,14 +48,19 @@ static void conf_told_fault(void *arg, enum conf_fault kind, const char *text)
 		t->first = xstrdup(text);
 }
 
-/* A daemon's main thread frees it when it reads slurm.conf again. */
+/* slurmd's main thread frees it when it reads slurm.conf again, and the thread that
+ * watches the agent does not wait for that.  Elsewhere one thread does both, and the lock
+ * would have Slurm read a slurm.conf that nobody wants. */
 static char *conf_copy(char *const *from)
 {
+	bool locks = running_in_slurmd();
 	char *copy;
 
-	slurm_conf_lock();
+	if (locks)
+		slurm_conf_lock();
 	copy = xstrdup(*from);
-	slurm_conf_unlock();
+	if (locks)
+		slurm_conf_unlock();
 	return copy;
 }
 
