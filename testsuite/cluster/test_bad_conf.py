@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -65,6 +66,9 @@ def write(lab, text, name="storm.conf"):
 
 
 def reconfigure(lab):
+    """slurmd counts in seconds when it reads slurm.conf: not in that of its start."""
+    now = int(time.time())
+    until(lambda: int(time.time()) > now, "the next second", interval=0.05)
     command(lab, "scontrol", "reconfigure")
 
 

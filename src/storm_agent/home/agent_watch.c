@@ -57,8 +57,9 @@ static struct {
 	bool running;
 	int wake; /* eventfd: end the thread */
 	int sock;
-	uint64_t ping_at; /* the next one is due */
-	time_t read_at;	  /* slurmd's last reading of slurm.conf */
+	uint64_t ping_at;    /* the next one is due */
+	time_t read_at;	     /* slurmd's last reading of slurm.conf */
+	uint64_t look_until; /* ns; after that */
 	char stamp[STORM_CONF_STAMP_MAX];  /* what the agent has read */
 	char judged[STORM_CONF_STAMP_MAX]; /* what was looked at since */
 } watcher = { .wake = -1, .sock = -1 };
@@ -322,6 +323,22 @@ static bool agent_watch_answers(void)
 	return true;
 }
 
+/* Has slurmd read slurm.conf again?  The time is in seconds: so also for a second more. */
+static bool agent_watch_was_read(void)
+{
+	time_t at;
+
+	slurm_conf_lock();
+	at = slurm_conf.last_update;
+	slurm_conf_unlock();
+	if (at != watcher.read_at) {
+		watcher.judged[0] = '\0';
+		watcher.look_until = storm_now() + 2 * STORM_SEC;
+	}
+	watcher.read_at = at;
+	return storm_now() < watcher.look_until;
+}
+
 /* From now on the thread does not wait for the agent. */
 static void agent_watch_begin_pings(void)
 {
@@ -332,6 +349,9 @@ static void agent_watch_begin_pings(void)
 	if (storm_conf_load(&agent_conf, &why) || !agent_watch_conf_is_same())
 		memset(&agent_conf, 0, sizeof(agent_conf));
 	xfree(why);
+	/* what slurmd read before this agent is no reconfigure */
+	agent_watch_was_read();
+	watcher.look_until = 0;
 	agent.log.all = agent_conf.log == CONF_LOG_DEBUG;
 	fcntl(watcher.sock, F_SETFL, O_NONBLOCK);
 	child_watch_heard(&agent, storm_now());
@@ -354,22 +374,6 @@ static void agent_watch_over(bool silent)
 		else
 			child_watch_failed(&agent);
 	}
-}
-
-/* Has slurmd read slurm.conf again?  The time is in seconds: so also for a second more. */
-static bool agent_watch_was_read(void)
-{
-	time_t at;
-
-	slurm_conf_lock();
-	at = slurm_conf.last_update;
-	slurm_conf_unlock();
-	if (at != watcher.read_at)
-		watcher.judged[0] = '\0';
-	else if (time(NULL) > at + 1)
-		return false;
-	watcher.read_at = at;
-	return true;
 }
 
 /* Since slurmd has read slurm.conf again: is what is there now what the agent has?  Keys
