@@ -110,6 +110,13 @@ def serving(lab):
           lambda: "all to be well: " + lab.run(["storm", "status"], cwd="/").stdout)
 
 
+def goes_by_storm(lab):
+    """slurmd can be busy with its configuration for a moment more."""
+    done = lab.run(["srun", "-N2", "-n2", "--mem=10", "hostname"], cwd="/",
+                   env={"SLURM_STORM_LAUNCH": "storm"})
+    return done.returncode == 0 and "falling back" not in done.stderr
+
+
 def test_reload_without_switch():
     """Also where slurmd has no plugin of STORM's that it tells of a reconfigure."""
     lab = Lab(f"badconf{os.getpid()}-none")
@@ -158,7 +165,7 @@ def test_reload(lab):
         out, _ = step.communicate(timeout=60)
     assert step.returncode == 0 and out.count("ended") == 2, out
     serving(lab)
-    runs(lab, True)
+    until(lambda: goes_by_storm(lab), "a launch by STORM")
     logged(lab, "n1", "slurmd", "storm_agent: debug: ", since["n1"])
     assert lab.log("n1", "slurmd")[begun:].count("storm: replacing the agent") == 1
     before = until(pids, "agents and strober")
@@ -167,7 +174,7 @@ def test_reload(lab):
     until(lambda: are_others(before), lambda: f"all to be others than {before}: {pids()}")
     since = {h: len(lab.log(h, d)) for h, d in (("n1", "slurmd"), ("ctl", "slurmctld"))}
     serving(lab)
-    runs(lab, True)
+    until(lambda: goes_by_storm(lab), "a launch by STORM")
     said = lab.log("n1", "slurmd")[since["n1"]:] + lab.log("ctl", "slurmctld")[since["ctl"]:]
     assert not re.search(r"\] storm_(agent|strober): ", said), said
 
