@@ -138,7 +138,7 @@ static void top_lay_strober(const struct top_view *v, struct top_text *out)
 	if (!turns)
 		fputs(", no node takes turns", f);
 	fclose(f);
-	top_text_wrap(out, TOP_PLAIN, text);
+	top_text_wrap(out, TOP_PLAIN, "%s", text);
 	free(text);
 }
 
@@ -147,14 +147,7 @@ static void top_lay_strober(const struct top_view *v, struct top_text *out)
 static void top_lay_node(struct top_text *out, const char *label,
 			 const char *names, const char *text)
 {
-	char *line = NULL;
-
-	if (asprintf(&line, "%-9s %s: %s", label, names, text) < 0) {
-		out->failed = true;
-		return;
-	}
-	top_text_wrap(out, TOP_BAD, line);
-	free(line);
+	top_text_wrap(out, TOP_BAD, "%-9s %s: %s", label, names, text);
 }
 
 static void top_lay_silent(void *arg, const char *names, const char *why)
@@ -201,25 +194,15 @@ static void top_lay_nodes(const struct top_view *v, struct top_text *out)
 static void top_lay_why(struct top_text *out, const char *who, const char *why,
 			bool some, double old)
 {
-	char *line = NULL;
-	int len;
-
 	if (why && !some)
-		len = asprintf(&line, "%s: %s", who, why);
+		top_text_wrap(out, TOP_BAD, "%s: %s", who, why);
 	else if (why)
-		len = asprintf(&line, "%s: %s; what follows is %.0f s old", who,
-			       why, old);
+		top_text_wrap(out, TOP_BAD,
+			      "%s: %s; what follows is %.0f s old", who, why,
+			      old);
 	else if (old > 0)
-		len = asprintf(&line, "%s: no answer yet, for %.0f s", who,
-			       old);
-	else
-		return;
-	if (len < 0) {
-		out->failed = true;
-		return;
-	}
-	top_text_wrap(out, TOP_BAD, line);
-	free(line);
+		top_text_wrap(out, TOP_BAD, "%s: no answer yet, for %.0f s",
+			      who, old);
 }
 
 void top_layout(const struct top_view *v, struct top_text *out)

@@ -248,7 +248,7 @@ static void top_jobs_notes(struct top_text *out, const struct jobs_job *job)
 	fclose(f);
 	for (rest = text; (line = strsep(&rest, "\n")) && *line;)
 		top_text_wrap(out, jobs_is_wrong(job) ? TOP_BAD : TOP_PLAIN,
-			      line);
+			      "%s", line);
 	free(text);
 }
 

@@ -67,10 +67,22 @@ static size_t top_text_part(const char *text, size_t room)
 	return room;
 }
 
-void top_text_wrap(struct top_text *t, enum top_look look, const char *text)
+void top_text_wrap(struct top_text *t, enum top_look look, const char *fmt, ...)
 {
+	char *whole = NULL;
+	const char *text;
 	size_t indent = 0;
+	va_list ap;
+	int len;
 
+	va_start(ap, fmt);
+	len = vasprintf(&whole, fmt, ap);
+	va_end(ap);
+	if (len < 0) {
+		t->failed = true;
+		return;
+	}
+	text = whole;
 	do {
 		size_t room = t->columns > indent + INDENT ?
 				      t->columns - indent :
@@ -83,6 +95,7 @@ void top_text_wrap(struct top_text *t, enum top_look look, const char *text)
 		text += strspn(text, " ");
 		indent = t->columns > 2 * INDENT ? INDENT : 0;
 	} while (*text);
+	free(whole);
 }
 
 void top_text_clear(struct top_text *t)

@@ -29,7 +29,8 @@ struct top_text {
 void top_text_add(struct top_text *t, enum top_look look, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Add lines: what is too long goes on in a line that begins with blanks. */
-void top_text_wrap(struct top_text *t, enum top_look look, const char *text);
+void top_text_wrap(struct top_text *t, enum top_look look, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 void top_text_clear(struct top_text *t);
 
 #endif
