@@ -50,7 +50,8 @@ enum launch_wait {
 struct launch_slow {
 	enum launch_part part;
 	enum launch_wait wait;
-	char name[LAUNCH_NAME]; /* of a node, or of several: "n[1-4]" */
+	/* of a node, or of several: "n[1-4]"; printable ASCII, if it was read */
+	char name[LAUNCH_NAME];
 };
 
 struct launch_record {

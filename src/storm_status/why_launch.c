@@ -183,16 +183,6 @@ static struct launch_user launch_user(uint32_t uid)
 	return u;
 }
 
-static struct launch_user launch_node(const struct launch_slow *s)
-{
-	struct launch_user u;
-
-	snprintf(u.text, sizeof(u.text), "%s", s->name);
-	for (char *c = u.text; *c; c++)
-		*c = storm_printed(*c);
-	return u;
-}
-
 static const char *launch_title(enum launch_part part)
 {
 	static const char *const title[LAUNCH_PARTS] = {
@@ -284,8 +274,7 @@ static void launch_chart(FILE *f, const struct why_launches *all,
 			launch_time(r->part[i].took).text,
 			launch_time(all->median[i]).text, bar);
 		if (slow)
-			fprintf(f, "        slowest: %s, by %s\n",
-				launch_node(slow).text,
+			fprintf(f, "        slowest: %s, by %s\n", slow->name,
 				launch_wait_word(slow->wait));
 	}
 	fprintf(f, "    %-12s%12s%12s  of the last %" PRIu32 " known\n",
@@ -355,9 +344,8 @@ static json_object *launch_phases(const struct why_launches *all,
 		launch_add(o, "ms", launch_ms(r->part[i].took));
 		launch_add(o, "median", launch_ms(all->median[i]));
 		if (slow) {
-			launch_add(
-				o, "slowest",
-				json_object_new_string(launch_node(slow).text));
+			launch_add(o, "slowest",
+				   json_object_new_string(slow->name));
 			launch_add(o, "waited_for",
 				   json_object_new_string(
 					   launch_wait_word(slow->wait)));
