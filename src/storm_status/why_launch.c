@@ -140,9 +140,8 @@ struct why_launches why_launches_read(const struct status_nodes *n,
 	launches_add(&l, n, last);
 	launches_once(&l);
 	l.of = l.count < WHY_LAST ? l.count : WHY_LAST;
-	for (int i = 0; i < LAUNCH_PARTS; i++)
+	for (int i = 0; i <= LAUNCH_PARTS; i++)
 		l.median[i] = launches_median(&l, i);
-	l.median_took = launches_median(&l, LAUNCH_PARTS);
 	return l;
 }
 
@@ -279,7 +278,7 @@ static void launch_chart(FILE *f, const struct why_launches *all,
 	}
 	fprintf(f, "    %-12s%12s%12s  of the last %" PRIu32 " known\n",
 		"in all", launch_time(launch_record_took(r)).text,
-		launch_time(all->median_took).text, all->of);
+		launch_time(all->median[LAUNCH_PARTS]).text, all->of);
 }
 
 uint32_t why_launches_text(FILE *f, const struct why_launches *l,
@@ -303,7 +302,7 @@ uint32_t why_launches_text(FILE *f, const struct why_launches *l,
 			launch_chart(f, l, one);
 		} else {
 			fprintf(f, " (median %s), %s %s\n",
-				launch_time(l->median_took).text,
+				launch_time(l->median[LAUNCH_PARTS]).text,
 				launch_title(longest),
 				launch_time(one->r.part[longest].took).text);
 		}
@@ -376,7 +375,7 @@ uint32_t why_launches_json(json_object *list, const struct why_launches *l,
 		launch_add(o, "nodes", json_object_new_int64(one->r.nodes));
 		launch_add(o, "tasks", json_object_new_int64(one->r.tasks));
 		launch_add(o, "ms", launch_ms(launch_record_took(&one->r)));
-		launch_add(o, "median", launch_ms(l->median_took));
+		launch_add(o, "median", launch_ms(l->median[LAUNCH_PARTS]));
 		launch_add(o, "median_of", json_object_new_int64(l->of));
 		launch_add(o, "phases", launch_phases(l, &one->r));
 		launch_add(o, "node", json_object_new_string(one->node));

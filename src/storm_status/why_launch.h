@@ -31,8 +31,9 @@ struct why_launch {
 struct why_launches {
 	struct why_launch *one; /* free */
 	uint32_t count;
-	/* us, of the last WHY_LAST; a part that did not happen is 0 */
-	uint32_t median[LAUNCH_PARTS], median_took;
+	/* us, of the last WHY_LAST; a part that did not happen is 0; [LAUNCH_PARTS]:
+	 * of the whole launch */
+	uint32_t median[LAUNCH_PARTS + 1];
 	uint32_t of; /* how many these are */
 };
 

@@ -320,7 +320,7 @@ START_TEST(test_medians)
 	l = read_all(e, MANY);
 	must(l.count == MANY && l.of == WHY_LAST);
 	must(!strcmp(l.one[0].step.text, "150.0"));
-	must(l.median[LAUNCH_EXEC] == 3000 && l.median_took == 21000);
+	must(l.median[LAUNCH_EXEC] == 3000 && l.median[LAUNCH_PARTS] == 21000);
 	must(!l.median[LAUNCH_REPAIR]);
 	why_launches_clear(&l);
 	/* 50 nodes have one step, as of a job that began anew: one sample, the newest */
@@ -336,7 +336,7 @@ START_TEST(test_medians)
 	must(l.of == 4 && l.median[LAUNCH_EXEC] == 2000);
 	why_launches_clear(&l);
 	l = read_all(e, 0);
-	must(!l.of && !l.median_took);
+	must(!l.of && !l.median[LAUNCH_PARTS]);
 	why_launches_clear(&l);
 }
 END_TEST
