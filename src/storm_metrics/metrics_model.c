@@ -14,7 +14,7 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
 #include "src/storm_common/state_keys.h"
-#include "src/storm_status/status_show.h"
+#include "src/storm_status/status_facts.h"
 
 #define FOR_SLURM " for Slurm " /* AGENT_BUILD */
 #define UNKNOWN "unknown"
