@@ -13,6 +13,7 @@
 #include "metrics_model.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/minmax.h"
 #include "src/storm_common/state_keys.h"
 #include "src/storm_status/status_facts.h"
 
@@ -120,15 +121,16 @@ static void metrics_value(struct metrics *out, const char *key,
 	}
 }
 
-static void metrics_fallback(struct metrics *out, const char *word,
-			     uint64_t sum)
+static void metrics_fallback(struct metrics *out,
+			     const struct storm_gather_entry *e)
 {
+	const size_t len = strlen(STATE_FALLBACK);
 	enum fallback_cause cause = FALLBACK_OTHER;
 	uint64_t *c;
 
-	(void) fallback_find(word, &cause);
+	(void) fallback_find(status_key_of(e).text + len, &cause);
 	c = &out->counter[METRICS_FALLBACK + cause];
-	*c = sum > UINT64_MAX - *c ? UINT64_MAX : *c + sum;
+	*c = e->sum > UINT64_MAX - *c ? UINT64_MAX : *c + e->sum;
 }
 
 static const struct {
@@ -146,48 +148,47 @@ static const struct {
 };
 #define METRICS_SUMS (sizeof(metrics_sums) / sizeof(*metrics_sums))
 
-/* A bucket that another version has is none of ours. */
-static bool metrics_took(struct metrics *out, const char *key, uint64_t sum)
+static uint64_t metrics_sum(const struct status_answer *a, const char *key)
 {
-	char mine[32];
+	const struct storm_gather_entry *e = status_counter(a, key);
 
-	for (unsigned int i = 0; i < LAUNCH_TOOKS; i++) {
-		snprintf(mine, sizeof(mine), STATE_TOOK "%u", i);
-		if (!strcmp(key, mine)) {
-			out->counter[METRICS_TOOK + i] = sum;
-			return true;
-		}
-	}
-	return false;
+	return e ? e->sum : 0;
 }
 
-/* True: each agent has this one. */
-static bool metrics_sum(struct metrics *out, const char *key,
-			const struct storm_gather_entry *e)
+/* One that each agent has. */
+static uint64_t metrics_sum_of_all(const struct status_answer *a,
+				   const char *key, struct metrics *out)
 {
-	const size_t len = strlen(STATE_FALLBACK);
+	const struct storm_gather_entry *e = status_counter(a, key);
+	const bool full = e && e->count == out->up;
 
-	if (!strncmp(key, STATE_FALLBACK, len)) {
-		metrics_fallback(out, key + len, e->sum);
-		return false;
-	}
+	out->shown |= full;
+	out->whole &= full;
+	return e ? e->sum : 0;
+}
+
+static void metrics_sums_read(const struct status_answer *a,
+			      struct metrics *out)
+{
+	const struct storm_gather_entry *age = status_counter(a, STATE_AGE);
+	uint64_t *const c = out->counter;
+	char key[32];
+
+	out->oldest = age ? age->max : 0;
+	out->age = metrics_sum_of_all(a, STATE_AGE, out);
 	for (size_t i = 0; i < METRICS_SUMS; i++)
-		if (!strcmp(key, metrics_sums[i].key)) {
-			out->counter[metrics_sums[i].is] = e->sum;
-			return true;
-		}
-	if (metrics_took(out, key, e->sum))
-		return false;
-	if (!strcmp(key, STATE_TOOK_SUM)) {
-		out->counter[METRICS_TOOK_SUM] = e->sum;
-	} else if (!strcmp(key, STATE_SESSIONS)) {
-		out->sessions = e->sum;
-	} else if (!strcmp(key, STATE_AGE)) {
-		out->age = e->sum;
-		out->oldest = e->max;
-		return true;
+		c[metrics_sums[i].is] =
+			metrics_sum_of_all(a, metrics_sums[i].key, out);
+	/* one agent counts a launch, and that it failed, at once */
+	c[METRICS_LAUNCHES] -=
+		storm_min(c[METRICS_LAUNCHES_FAILED], c[METRICS_LAUNCHES]);
+	out->sessions = metrics_sum(a, STATE_SESSIONS);
+	c[METRICS_TOOK_SUM] = metrics_sum(a, STATE_TOOK_SUM);
+	/* a bucket that another version has is none of ours */
+	for (unsigned int i = 0; i < LAUNCH_TOOKS; i++) {
+		snprintf(key, sizeof(key), STATE_TOOK "%u", i);
+		c[METRICS_TOOK + i] = metrics_sum(a, key);
 	}
-	return false;
 }
 
 static void metrics_silent(const struct status_nodes *n, struct metrics *out)
@@ -210,7 +211,6 @@ void metrics_read(const struct status_nodes *n, const struct status_answer *a,
 		  struct metrics *out)
 {
 	const uint64_t at = out->at, took = out->took;
-	uint32_t full = 0;
 
 	*out = (struct metrics) { .answered = true, .at = at, .took = took };
 	metrics_silent(n, out);
@@ -226,8 +226,8 @@ void metrics_read(const struct status_nodes *n, const struct status_answer *a,
 				      (uint32_t) storm_idset_size(&e->nodes));
 			break;
 		case STORM_GATHER_COUNTER:
-			full += metrics_sum(out, key.text, e) &&
-				e->count == out->up;
+			if (status_is_fallback(e))
+				metrics_fallback(out, e);
 			break;
 		case STORM_GATHER_REST:
 			if (!strcmp(key.text, STATE_BUILD))
@@ -236,15 +236,8 @@ void metrics_read(const struct status_nodes *n, const struct status_answer *a,
 			out->whole &= e->key_len != 0;
 		}
 	}
-	out->shown = full > 0;
-	out->whole &= full == METRICS_SUMS + 1;
+	metrics_sums_read(a, out);
 	metrics_epochs(&a->table, out);
-	/* one agent counts a launch, and that it failed, at once */
-	out->counter[METRICS_LAUNCHES] -=
-		out->counter[METRICS_LAUNCHES_FAILED] <
-				out->counter[METRICS_LAUNCHES] ?
-			out->counter[METRICS_LAUNCHES_FAILED] :
-			out->counter[METRICS_LAUNCHES];
 }
 
 static int metrics_by_name(const void *x, const void *y)
