@@ -75,27 +75,17 @@ static void metrics_gang(struct metrics *out, const char *word, uint32_t agents)
 }
 
 /* The last epoch, and how many nodes have heard another one. */
-static void metrics_epochs(const struct storm_gathered *t, struct metrics *out)
+static void metrics_epochs(const struct status_answer *a, struct metrics *out)
 {
-	uint64_t heard = 0, last = 0;
+	out->epoch = (uint32_t) status_epoch(a, UINT32_MAX);
+	for (uint32_t i = 0; i < a->table.count; i++) {
+		const struct storm_gather_entry *e = &a->table.entry[i];
 
-	for (uint32_t i = 0; i < t->count; i++) {
-		const struct storm_gather_entry *e = &t->entry[i];
-		unsigned long epoch;
-
-		if (e->kind != STORM_GATHER_VALUE ||
-		    strcmp(status_key_of(e).text, STATE_EPOCH))
-			continue;
-		epoch = strtoul(status_word_of(e).text, NULL, 10);
-		if (epoch > UINT32_MAX)
-			continue;
-		heard += storm_idset_size(&e->nodes);
-		if (epoch > out->epoch)
-			out->epoch = (uint32_t) epoch, last = 0;
-		if (epoch == out->epoch)
-			last += storm_idset_size(&e->nodes);
+		if (status_is_value(e, STATE_EPOCH) &&
+		    status_epoch_of(e) <= UINT32_MAX &&
+		    status_epoch_of(e) != out->epoch)
+			out->behind += (uint32_t) storm_idset_size(&e->nodes);
 	}
-	out->behind = (uint32_t) (heard - last);
 }
 
 static void metrics_value(struct metrics *out, const char *key,
@@ -237,7 +227,7 @@ void metrics_read(const struct status_nodes *n, const struct status_answer *a,
 		}
 	}
 	metrics_sums_read(a, out);
-	metrics_epochs(&a->table, out);
+	metrics_epochs(a, out);
 }
 
 static int metrics_by_name(const void *x, const void *y)

@@ -48,8 +48,7 @@ map_entry(const struct status_answer *a, const char *key, uint32_t asked)
 	for (uint32_t i = 0; i < a->table.count; i++) {
 		const struct storm_gather_entry *e = &a->table.entry[i];
 
-		if (e->kind == STORM_GATHER_VALUE &&
-		    !strcmp(status_key_of(e).text, key) &&
+		if (status_is_value(e, key) &&
 		    storm_idset_has(&e->nodes, asked))
 			return e;
 	}
@@ -63,8 +62,7 @@ static bool map_is_usual(const struct status_answer *a,
 	for (uint32_t i = 0; own && i < a->table.count; i++) {
 		const struct storm_gather_entry *e = &a->table.entry[i];
 
-		if (e->kind == STORM_GATHER_VALUE &&
-		    !strcmp(status_key_of(e).text, STATE_BUILD) &&
+		if (status_is_value(e, STATE_BUILD) &&
 		    storm_idset_size(&e->nodes) > storm_idset_size(&own->nodes))
 			return false;
 	}
@@ -74,21 +72,17 @@ static bool map_is_usual(const struct status_answer *a,
 static enum map_mark map_agent(const struct status_answer *a, uint32_t asked)
 {
 	const struct storm_gather_entry *e;
-	struct status_word w;
 
 	if (!map_is_usual(a, map_entry(a, STATE_BUILD, asked)))
 		return MAP_BUILD;
 	if (map_entry(a, STATE_SLURMD, asked))
 		return MAP_NO_SLURMD;
 	e = map_entry(a, STATE_HEALTH, asked);
-	if (e && strcmp(status_word_of(e).text, STATE_WELL))
+	if (e && !status_is_fine(e))
 		return MAP_UNWELL;
-	if ((e = map_entry(a, STATE_GANG, asked))) {
-		w = status_word_of(e);
-		if (strcmp(w.text, STATE_GANG_IN) &&
-		    strcmp(w.text, STATE_GANG_OUT))
-			return MAP_NO_GANG;
-	}
+	e = map_entry(a, STATE_GANG, asked);
+	if (e && !status_is_fine(e))
+		return MAP_NO_GANG;
 	return map_entry(a, STATE_QUANTUM, asked) ? MAP_TURNS : MAP_ANSWERS;
 }
 

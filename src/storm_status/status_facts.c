@@ -42,6 +42,11 @@ bool status_is_key(const struct storm_gather_entry *e, const char *key)
 	return e->key_len == strlen(key) && !memcmp(e->key, key, e->key_len);
 }
 
+bool status_is_value(const struct storm_gather_entry *e, const char *key)
+{
+	return e->kind == STORM_GATHER_VALUE && status_is_key(e, key);
+}
+
 const struct storm_gather_entry *status_counter(const struct status_answer *a,
 						const char *key)
 {
@@ -58,6 +63,36 @@ bool status_is_fallback(const struct storm_gather_entry *e)
 
 	return e->kind == STORM_GATHER_COUNTER && e->key_len > len &&
 	       !memcmp(e->key, STATE_FALLBACK, len);
+}
+
+uint32_t status_builds(const struct status_answer *a)
+{
+	uint32_t builds = 0;
+
+	for (uint32_t i = 0; i < a->table.count; i++)
+		builds += status_is_value(&a->table.entry[i], STATE_BUILD);
+	return builds;
+}
+
+uint64_t status_epoch_of(const struct storm_gather_entry *e)
+{
+	return strtoull(status_word_of(e).text, NULL, 10);
+}
+
+uint64_t status_epoch(const struct status_answer *a, uint64_t most)
+{
+	uint64_t newest = 0;
+
+	for (uint32_t i = 0; i < a->table.count; i++) {
+		const struct storm_gather_entry *e = &a->table.entry[i];
+		uint64_t epoch = 0;
+
+		if (status_is_value(e, STATE_EPOCH))
+			epoch = status_epoch_of(e);
+		if (epoch > newest && epoch <= most)
+			newest = epoch;
+	}
+	return newest;
 }
 
 char *status_names_of(const struct status_nodes *n,
@@ -102,20 +137,16 @@ bool status_is_fine(const struct storm_gather_entry *e)
 bool status_is_wrong(const struct status_nodes *n,
 		     const struct status_answer *a)
 {
-	unsigned int builds = 0;
-
-	if (status_silent(n))
+	if (status_silent(n) || status_builds(a) > 1)
 		return true;
 	for (uint32_t i = 0; i < a->table.count; i++) {
 		const struct storm_gather_entry *e = &a->table.entry[i];
 
-		builds += e->kind == STORM_GATHER_VALUE &&
-			  status_is_key(e, STATE_BUILD);
 		if (e->kind == STORM_GATHER_REST ||
 		    (e->kind == STORM_GATHER_VALUE && !status_is_fine(e)))
 			return true;
 	}
-	return builds > 1;
+	return false;
 }
 
 /* Why a silent node is (free). */

@@ -19,11 +19,19 @@ struct status_word status_word_of(const struct storm_gather_entry *e);
 struct status_word status_key_of(const struct storm_gather_entry *e);
 
 bool status_is_key(const struct storm_gather_entry *e, const char *key);
+/* Is it a value with this key? */
+bool status_is_value(const struct storm_gather_entry *e, const char *key);
 /* Does it count fallbacks of one cause? */
 bool status_is_fallback(const struct storm_gather_entry *e);
 /* The counter with this key; NULL: none. */
 const struct storm_gather_entry *status_counter(const struct status_answer *a,
 						const char *key);
+/* How many builds there are. */
+uint32_t status_builds(const struct status_answer *a);
+/* The newest epoch that nodes have heard of; 0: none.  What is above most is no epoch. */
+uint64_t status_epoch(const struct status_answer *a, uint64_t most);
+/* That of a value with the key STATE_EPOCH. */
+uint64_t status_epoch_of(const struct storm_gather_entry *e);
 /* The names of some of the nodes that were asked, folded (free).  NULL: no memory. */
 char *status_names_of(const struct status_nodes *n,
 		      const struct status_answer *a,

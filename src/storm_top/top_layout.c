@@ -79,31 +79,12 @@ static void top_lay_counts(const struct top_view *v, struct top_text *out)
 
 /* ------------------------------------------------------------------ the strober --- */
 
-static bool top_is_value(const struct storm_gather_entry *e, const char *key)
-{
-	return e->kind == STORM_GATHER_VALUE && status_is_key(e, key);
-}
-
-/* The newest epoch that nodes have heard of; 0: none. */
-static uint64_t top_epoch(const struct status_answer *a)
-{
-	uint64_t newest = 0;
-
-	for (uint32_t i = 0; i < a->table.count; i++) {
-		const struct storm_gather_entry *e = &a->table.entry[i];
-		uint64_t epoch = 0;
-
-		if (top_is_value(e, STATE_EPOCH))
-			epoch = strtoull(status_word_of(e).text, NULL, 10);
-		newest = epoch > newest ? epoch : newest;
-	}
-	return newest;
-}
-
-static void top_lay_strober(const struct top_view *v, struct top_text *out)
+/* epoch: the newest that nodes have heard of; 0: none. */
+static void top_lay_strober(const struct top_view *v, uint64_t epoch,
+			    struct top_text *out)
 {
 	const struct status_answer *a = v->answer;
-	uint64_t epoch = top_epoch(a), members = 0;
+	uint64_t members = 0;
 	bool turns = false;
 	char *text = NULL;
 	size_t len;
@@ -114,7 +95,7 @@ static void top_lay_strober(const struct top_view *v, struct top_text *out)
 	for (uint32_t i = 0; i < a->table.count; i++) {
 		const struct storm_gather_entry *e = &a->table.entry[i];
 
-		if (top_is_value(e, STATE_GANG) &&
+		if (status_is_value(e, STATE_GANG) &&
 		    !strcmp(status_word_of(e).text, STATE_GANG_IN))
 			members += storm_idset_size(&e->nodes);
 	}
@@ -126,7 +107,7 @@ static void top_lay_strober(const struct top_view *v, struct top_text *out)
 		const struct storm_gather_entry *e = &a->table.entry[i];
 		char *names;
 
-		if (!top_is_value(e, STATE_QUANTUM))
+		if (!status_is_value(e, STATE_QUANTUM))
 			continue;
 		names = status_names_of(v->nodes, a, &e->nodes);
 		fprintf(f, ", quantum %s on %.*s%s", status_word_of(e).text,
@@ -164,23 +145,21 @@ static bool top_is_odd(const struct storm_gather_entry *e, bool builds,
 	if (status_is_key(e, STATE_BUILD))
 		return builds;
 	if (status_is_key(e, STATE_EPOCH))
-		return strtoull(status_word_of(e).text, NULL, 10) != epoch;
+		return status_epoch_of(e) != epoch;
 	return !status_is_fine(e);
 }
 
-static void top_lay_nodes(const struct top_view *v, struct top_text *out)
+static void top_lay_nodes(const struct top_view *v, uint64_t epoch,
+			  struct top_text *out)
 {
 	const struct status_answer *a = v->answer;
-	uint64_t epoch = top_epoch(a);
-	unsigned int builds = 0;
+	const bool builds = status_builds(a) > 1;
 
-	for (uint32_t i = 0; i < a->table.count; i++)
-		builds += top_is_value(&a->table.entry[i], STATE_BUILD);
 	for (uint32_t i = 0; i < a->table.count; i++) {
 		const struct storm_gather_entry *e = &a->table.entry[i];
 		char *names;
 
-		if (!top_is_odd(e, builds > 1, epoch))
+		if (!top_is_odd(e, builds, epoch))
 			continue;
 		names = status_names_of(v->nodes, a, &e->nodes);
 		top_lay_node(out, status_key_of(e).text, names ? names : "?",
@@ -207,6 +186,9 @@ static void top_lay_why(struct top_text *out, const char *who, const char *why,
 
 void top_layout(const struct top_view *v, struct top_text *out)
 {
+	const uint64_t epoch = v->answer ? status_epoch(v->answer, UINT64_MAX) :
+					   0;
+
 	if (v->answer)
 		top_text_add(out, TOP_HEAD,
 			     "storm top  %s  %u of %u agents answer", v->time,
@@ -219,11 +201,11 @@ void top_layout(const struct top_view *v, struct top_text *out)
 		    v->agents_old);
 	if (v->answer) {
 		top_lay_counts(v, out);
-		top_lay_strober(v, out);
+		top_lay_strober(v, epoch, out);
 	}
 	status_each_silent(v->nodes, v->port, top_lay_silent, out);
 	if (v->answer)
-		top_lay_nodes(v, out);
+		top_lay_nodes(v, epoch, out);
 	top_lay_why(out, "slurmctld does not say its jobs", v->jobs_why,
 		    v->jobs, v->jobs_old);
 	if (v->jobs) {
