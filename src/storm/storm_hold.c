@@ -27,15 +27,15 @@
 #include "src/slurm/compat.h"
 #include "src/storm_common/held_word.h"
 #include "src/storm_common/hold_word.h"
+#include "src/storm_common/show_options.h"
 #include "src/storm_common/slurm_build.h"
-#include "storm_config.h"
 
 #define LIMIT 30 /* s; the default */
 #define LOOK (50 * STORM_MS)
 /* slurmctld sees the word within 0.1 s, or later while it is busy. */
 #define UNHEARD (10 * STORM_SEC)
 
-enum { DONE = 0, FAILED = 1, USAGE = 2, LATE = 3 };
+enum { DONE = SHOW_FINE, FAILED = SHOW_WRONG, USAGE = SHOW_USAGE, LATE = 3 };
 
 static const char usage[] =
 	"Usage: storm hold|release [OPTIONS] JOB[,JOB...]\n"
@@ -435,15 +435,8 @@ int main(int argc, char **argv)
 				"storm: \"%s\" is no number of seconds\n",
 				optarg);
 			return USAGE;
-		case 'V':
-			printf("storm " STORM_VERSION ", %s\n",
-			       slurm_build_describe());
-			return DONE;
-		case 'h':
-			fputs(usage, stdout);
-			return DONE;
 		default:
-			return USAGE;
+			return show_usual(c, usage);
 		}
 	}
 	if (argc - optind < 2 ||

@@ -30,6 +30,20 @@ static const struct option known[] = {
 };
 #define KNOWN (sizeof(known) / sizeof(*known))
 
+int show_usual(int c, const char *usage)
+{
+	switch (c) {
+	case 'V':
+		printf("storm " STORM_VERSION ", %s\n", slurm_build_describe());
+		return SHOW_FINE;
+	case 'h':
+		fputs(usage, stdout);
+		return SHOW_FINE;
+	default:
+		return SHOW_USAGE;
+	}
+}
+
 bool show_options(int argc, char **argv, const char *letters, const char *usage,
 		  struct show_options *out, int *code)
 {
@@ -60,19 +74,21 @@ bool show_options(int argc, char **argv, const char *letters, const char *usage,
 		case OPTION_JSON:
 			out->json = true;
 			break;
-		case 'V':
-			printf("storm " STORM_VERSION ", %s\n",
-			       slurm_build_describe());
-			return false;
-		case 'h':
-			fputs(usage, stdout);
-			return false;
 		default:
-			*code = SHOW_USAGE;
+			*code = show_usual(c, usage);
 			return false;
 		}
 	}
 	return true;
+}
+
+bool show_no_argument(int argc, char **argv, const char *command)
+{
+	if (optind >= argc)
+		return true;
+	fprintf(stderr, "storm: %s takes no %s; see storm %s --help\n", command,
+		argv[optind], command);
+	return false;
 }
 
 unsigned int show_columns(void)

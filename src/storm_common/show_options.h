@@ -1,6 +1,6 @@
 /*
  * show_options.h - the command line that storm status, map, why, jobs and top have in
- * common.
+ * common, and what other commands share of it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -25,6 +25,13 @@ struct show_options {
  * printed, or an option is wrong. */
 bool show_options(int argc, char **argv, const char *letters, const char *usage,
 		  struct show_options *out, int *code);
+
+/* What getopt_long(3) has returned is none of a command's own options: print the version
+ * for 'V' and the usage for 'h'.  Anything else is wrong, which getopt_long() has said.
+ * Returns the program's exit code. */
+int show_usual(int c, const char *usage);
+/* Are there no arguments behind the options?  False: there are, which was said. */
+bool show_no_argument(int argc, char **argv, const char *command);
 
 /* How wide standard output is. */
 unsigned int show_columns(void);

@@ -15,8 +15,6 @@
 #include "metrics_listen.h"
 #include "metrics_text.h"
 #include "src/storm_common/show_options.h"
-#include "src/storm_common/slurm_build.h"
-#include "storm_config.h"
 
 static const char usage[] =
 	"Usage: storm metrics [OPTIONS]\n"
@@ -95,15 +93,8 @@ static bool metrics_options(int argc, char **argv, struct metrics_options *out,
 				return false;
 			}
 			break;
-		case 'V':
-			printf("storm " STORM_VERSION ", %s\n",
-			       slurm_build_describe());
-			return false;
-		case 'h':
-			fputs(usage, stdout);
-			return false;
 		default:
-			*code = SHOW_USAGE;
+			*code = show_usual(c, usage);
 			return false;
 		}
 	}
@@ -113,11 +104,8 @@ static bool metrics_options(int argc, char **argv, struct metrics_options *out,
 		*code = SHOW_USAGE;
 		return false;
 	}
-	if (optind == argc)
+	if (show_no_argument(argc, argv, "metrics"))
 		return true;
-	fprintf(stderr,
-		"storm: metrics takes no %s; see storm metrics --help\n",
-		argv[optind]);
 	*code = SHOW_USAGE;
 	return false;
 }

@@ -16,16 +16,16 @@
 #include "slurm/slurm.h"
 
 #include "src/libstorm/base/clock.h"
+#include "src/storm_common/show_options.h"
 #include "src/storm_common/slurm_build.h"
 #include "stack_show.h"
 #include "stack_steps.h"
-#include "storm_config.h"
 
 #define LIMIT 30	       /* s; the default */
 #define NAMED 8		       /* nodes without an answer */
 #define AGAIN (200 * STORM_MS) /* between two looks for another one */
 
-enum { DONE = 0, FAILED = 1, USAGE = 2, PART = 3 };
+enum { DONE = SHOW_FINE, FAILED = SHOW_WRONG, USAGE = SHOW_USAGE, PART = 3 };
 enum stack_form { FORM_TEXT, FORM_JSON, FORM_DOT };
 
 static const char usage[] =
@@ -224,14 +224,8 @@ static int stack_option(int c, struct stack_order *o)
 	case OPTION_THREADS:
 		o->threads = true;
 		return -1;
-	case 'V':
-		printf("storm " STORM_VERSION ", %s\n", slurm_build_describe());
-		return DONE;
-	case 'h':
-		fputs(usage, stdout);
-		return DONE;
 	default:
-		return USAGE;
+		return show_usual(c, usage);
 	}
 }
 

@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,11 +127,7 @@ int main(int argc, char **argv)
 
 	if (!show_options(argc, argv, "w:Vh", usage, &o, &code))
 		return code;
-	if (optind < argc) {
-		fprintf(stderr,
-			"storm: map takes no %s; see storm map --help\n",
-			argv[optind]);
+	if (!show_no_argument(argc, argv, "map"))
 		return SHOW_USAGE;
-	}
 	return map_run(o.list, o.json);
 }

@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,11 +59,7 @@ int main(int argc, char **argv)
 
 	if (!show_options(argc, argv, "w:Vh", usage, &o, &code))
 		return code;
-	if (optind < argc) {
-		fprintf(stderr,
-			"storm: status takes no %s; see storm status --help\n",
-			argv[optind]);
+	if (!show_no_argument(argc, argv, "status"))
 		return SHOW_USAGE;
-	}
 	return status_run(o.list, o.json);
 }

@@ -6,7 +6,6 @@
  */
 #include "config.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,12 +137,8 @@ int main(int argc, char **argv)
 
 	if (!show_options(argc, argv, "w:d:1Vh", usage, &o, &code))
 		return code;
-	if (optind < argc) {
-		fprintf(stderr,
-			"storm: top takes no %s; see storm top --help\n",
-			argv[optind]);
+	if (!show_no_argument(argc, argv, "top"))
 		return SHOW_USAGE;
-	}
 	if (!top_delay(o.delay, &delay))
 		return SHOW_USAGE;
 	if (!o.once && !o.json && !top_has_screen())
