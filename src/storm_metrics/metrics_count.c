@@ -82,6 +82,18 @@ void metrics_count_add(struct metrics_count *c, const struct metrics *m,
 	c->at = m->at;
 }
 
+struct metrics_shown metrics_count_shown(const struct metrics_count *c,
+					 const struct metrics *m)
+{
+	struct metrics_shown shown = { .m = m };
+
+	if (m->shown || c->names) {
+		shown.counter = c->total;
+		shown.gaps = &c->gaps;
+	}
+	return shown;
+}
+
 char *metrics_count_text(const struct metrics_count *c)
 {
 	char *text = NULL;

@@ -12,7 +12,7 @@
 #ifndef STORM_METRICS_COUNT_H
 #define STORM_METRICS_COUNT_H
 
-#include "metrics_model.h"
+#include "metrics_text.h"
 
 /* All-zero: nothing was counted yet. */
 struct metrics_count {
@@ -29,6 +29,10 @@ struct metrics_count {
 /* Count what is new.  Takes over names. */
 void metrics_count_add(struct metrics_count *c, const struct metrics *m,
 		       char *names);
+/* What is to be told: m, and what was counted, if it is known at all.  It points to
+ * both. */
+struct metrics_shown metrics_count_shown(const struct metrics_count *c,
+					 const struct metrics *m);
 /* As text (free), so that another process goes on.  NULL: no memory. */
 char *metrics_count_text(const struct metrics_count *c);
 /* Read such a text; false: it is none, and *out is all-zero. */

@@ -94,7 +94,7 @@ static void metrics_file_load(const struct metrics_place *at, const char *state,
 
 bool metrics_file_write(const char *path, const struct metrics *m, char *names)
 {
-	struct metrics_shown shown = { .m = m };
+	struct metrics_shown shown;
 	char state[NAME_MAX + 16], *text;
 	struct metrics_place at;
 	struct metrics_count c;
@@ -108,10 +108,7 @@ bool metrics_file_write(const char *path, const struct metrics *m, char *names)
 	snprintf(state, sizeof(state), ".%s.state", at.name);
 	metrics_file_load(&at, state, &c);
 	metrics_count_add(&c, m, names);
-	if (m->shown || c.names) {
-		shown.counter = c.total;
-		shown.gaps = &c.gaps;
-	}
+	shown = metrics_count_shown(&c, m);
 	/* The state first: were it lost, a later total could be below one that was
 	 * shown. */
 	text = metrics_count_text(&c);

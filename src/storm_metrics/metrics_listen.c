@@ -72,17 +72,14 @@ static bool metrics_peer_answer(const struct metrics_server *s,
 				enum metrics_status status,
 				enum metrics_form form)
 {
-	struct metrics_shown shown = { .m = &s->last };
+	const struct metrics_shown shown =
+		metrics_count_shown(&s->count, &s->last);
 	char head[METRICS_HEAD], *body = NULL;
 	size_t len = 0;
 	FILE *f = open_memstream(&body, &len);
 
 	if (!f)
 		return false;
-	if (s->last.shown || s->count.names) {
-		shown.counter = s->count.total;
-		shown.gaps = &s->count.gaps;
-	}
 	if (status == METRICS_FINE && !s->known)
 		status = METRICS_NOT_YET;
 	if (status == METRICS_FINE)
