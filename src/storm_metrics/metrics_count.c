@@ -12,6 +12,7 @@
 
 #include "metrics_count.h"
 #include "src/libstorm/base/units.h"
+#include "src/storm_status/status_facts.h"
 
 #define HEAD "storm metrics 1\n" /* another one when the counters are others */
 /* ms by which an agent's age may grow less than this host's clock: it is in whole
@@ -36,15 +37,14 @@ static bool metrics_count_within(const char *names, const char *all)
 	return true;
 }
 
-/* Have agents begun anew?  Each one's age grows as fast as the clock.  An agent may have
- * answered at the end of the last query, and at the begin of this one. */
+/* An agent may have answered at the end of the last query, and at the begin of this
+ * one. */
 static bool metrics_count_anew(const struct metrics_count *c,
 			       const struct metrics *m)
 {
 	const uint64_t least = c->at + m->took / STORM_MS + SLACK;
-	const uint64_t ms = m->at > least ? m->at - least : 0;
 
-	return m->age < c->age + ms * m->up / 1000;
+	return status_anew(c->age, m->age, m->up, (int64_t) (m->at - least));
 }
 
 void metrics_count_add(struct metrics_count *c, const struct metrics *m,

@@ -95,6 +95,13 @@ uint64_t status_epoch(const struct status_answer *a, uint64_t most)
 	return newest;
 }
 
+bool status_anew(uint64_t was, uint64_t is, uint64_t agents, int64_t ms)
+{
+	const uint64_t grown = ms > 0 ? (uint64_t) ms * agents / 1000 : 0;
+
+	return is < was + grown;
+}
+
 char *status_names_of(const struct status_nodes *n,
 		      const struct status_answer *a,
 		      const struct storm_idset *set)

@@ -32,6 +32,10 @@ uint32_t status_builds(const struct status_answer *a);
 uint64_t status_epoch(const struct status_answer *a, uint64_t most);
 /* That of a value with the key STATE_EPOCH. */
 uint64_t status_epoch_of(const struct storm_gather_entry *e);
+/* Has one of these agents begun anew?  Each one's age grows as fast as the clock.  was, is:
+ * the sums of their ages, s; ms: the least time between the two, less the caller's slack;
+ * below 0 it tells nothing. */
+bool status_anew(uint64_t was, uint64_t is, uint64_t agents, int64_t ms);
 /* The names of some of the nodes that were asked, folded (free).  NULL: no memory. */
 char *status_names_of(const struct status_nodes *n,
 		      const struct status_answer *a,

@@ -61,17 +61,15 @@ void top_counts_of(const struct status_nodes *n, const struct status_answer *a,
 			out->sum[TOP_FALLBACKS] += a->table.entry[i].sum;
 }
 
-/* Has an agent begun anew?  Each one's age grows as fast as the clock; it is in whole
- * seconds. */
+/* An age is in whole seconds. */
 static bool top_anew(const struct top_counts *before,
 		     const struct top_counts *now)
 {
-	const uint64_t least = before->at + STORM_SEC;
-	const uint64_t ms =
-		now->began > least ? (now->began - least) / STORM_MS : 0;
+	const int64_t ns = (int64_t) (now->began - before->at - STORM_SEC);
 
 	return now->agents != before->agents ||
-	       now->age < before->age + ms * now->agents / 1000;
+	       status_anew(before->age, now->age, now->agents,
+			   ns / (int64_t) STORM_MS);
 }
 
 void top_rates_of(const struct top_counts *before, const struct top_counts *now,
