@@ -65,6 +65,16 @@ bool status_is_fallback(const struct storm_gather_entry *e)
 	       !memcmp(e->key, STATE_FALLBACK, len);
 }
 
+uint64_t status_fallbacks(const struct status_answer *a)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < a->table.count; i++)
+		if (status_is_fallback(&a->table.entry[i]))
+			sum += a->table.entry[i].sum;
+	return sum;
+}
+
 uint32_t status_builds(const struct status_answer *a)
 {
 	uint32_t builds = 0;
@@ -100,6 +110,19 @@ bool status_anew(uint64_t was, uint64_t is, uint64_t agents, int64_t ms)
 	const uint64_t grown = ms > 0 ? (uint64_t) ms * agents / 1000 : 0;
 
 	return is < was + grown;
+}
+
+const char *status_name(const struct status_nodes *n,
+			const struct status_answer *a, uint32_t asked)
+{
+	return asked < a->count ? n->node[a->asked[asked]].name : "?";
+}
+
+const char *status_first_name(const struct status_nodes *n,
+			      const struct status_answer *a,
+			      const struct storm_gather_entry *e)
+{
+	return e->nodes.count ? status_name(n, a, e->nodes.r[0].first) : "?";
 }
 
 char *status_names_of(const struct status_nodes *n,

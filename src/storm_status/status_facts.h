@@ -23,6 +23,8 @@ bool status_is_key(const struct storm_gather_entry *e, const char *key);
 bool status_is_value(const struct storm_gather_entry *e, const char *key);
 /* Does it count fallbacks of one cause? */
 bool status_is_fallback(const struct storm_gather_entry *e);
+/* The sum of these. */
+uint64_t status_fallbacks(const struct status_answer *a);
 /* The counter with this key; NULL: none. */
 const struct storm_gather_entry *status_counter(const struct status_answer *a,
 						const char *key);
@@ -36,6 +38,13 @@ uint64_t status_epoch_of(const struct storm_gather_entry *e);
  * the sums of their ages, s; ms: the least time between the two, less the caller's slack;
  * below 0 it tells nothing. */
 bool status_anew(uint64_t was, uint64_t is, uint64_t agents, int64_t ms);
+/* The name of the node that was asked as this one; "?": none was. */
+const char *status_name(const struct status_nodes *n,
+			const struct status_answer *a, uint32_t asked);
+/* That of the first node with this value. */
+const char *status_first_name(const struct status_nodes *n,
+			      const struct status_answer *a,
+			      const struct storm_gather_entry *e);
 /* The names of some of the nodes that were asked, folded (free).  NULL: no memory. */
 char *status_names_of(const struct status_nodes *n,
 		      const struct status_answer *a,

@@ -88,15 +88,12 @@ static void status_text_steps(FILE *f, const struct status_answer *a)
 {
 	const struct storm_gather_entry *e = status_counter(a, STATE_STEPS);
 	const size_t len = strlen(STATE_FALLBACK);
-	uint64_t stock = 0;
+	const uint64_t stock = status_fallbacks(a);
 	const char *sep = ": ";
 
 	if (!e)
 		return;
 	fprintf(f, "%-10s %" PRIu64, STATE_STEPS, e->sum);
-	for (uint32_t i = 0; i < a->table.count; i++)
-		if (status_is_fallback(&a->table.entry[i]))
-			stock += a->table.entry[i].sum;
 	if (stock)
 		fprintf(f, ", and %" PRIu64 " by Slurm in STORM's place",
 			stock);
@@ -173,10 +170,7 @@ static json_object *status_json_entry(const struct status_nodes *n,
 				       json_object_new_uint64(e->max));
 		json_object_object_add(
 			o, "node",
-			json_object_new_string(
-				e->max_node < a->count ?
-					n->node[a->asked[e->max_node]].name :
-					"?"));
+			json_object_new_string(status_name(n, a, e->max_node)));
 		break;
 	case STORM_GATHER_REST:
 		json_object_object_add(o, "more",

@@ -116,12 +116,9 @@ static void launches_add(struct why_launches *l, const struct status_nodes *n,
 {
 	for (uint32_t i = 0; i < a->table.count; i++) {
 		const struct storm_gather_entry *e = &a->table.entry[i];
-		uint32_t node = e->nodes.count ? e->nodes.r[0].first : a->count;
 
-		if (!launch_read(e, &l->one[l->count]))
-			continue;
-		l->one[l->count++].node =
-			node < a->count ? n->node[a->asked[node]].name : "?";
+		if (launch_read(e, &l->one[l->count]))
+			l->one[l->count++].node = status_first_name(n, a, e);
 	}
 }
 

@@ -61,12 +61,9 @@ static struct why_step *why_steps(const struct status_nodes *n,
 	*count = 0;
 	for (uint32_t i = 0; all && i < a->table.count; i++) {
 		const struct storm_gather_entry *e = &a->table.entry[i];
-		uint32_t node = e->nodes.count ? e->nodes.r[0].first : a->count;
 
-		if (!why_read(e, &all[*count]))
-			continue;
-		all[(*count)++].node =
-			node < a->count ? n->node[a->asked[node]].name : "?";
+		if (why_read(e, &all[*count]))
+			all[(*count)++].node = status_first_name(n, a, e);
 	}
 	if (all)
 		qsort(all, *count, sizeof(*all), why_newer);

@@ -56,9 +56,7 @@ void top_counts_of(const struct status_nodes *n, const struct status_answer *a,
 
 		out->sum[i] = e ? e->sum : 0;
 	}
-	for (uint32_t i = 0; i < a->table.count; i++)
-		if (status_is_fallback(&a->table.entry[i]))
-			out->sum[TOP_FALLBACKS] += a->table.entry[i].sum;
+	out->sum[TOP_FALLBACKS] = status_fallbacks(a);
 }
 
 /* An age is in whole seconds. */
