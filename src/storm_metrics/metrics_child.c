@@ -22,21 +22,17 @@
 
 #define MOST (8 << 20) /* bytes: more than the names of a cluster take */
 
-static bool metrics_child_put(int fd, const void *from, size_t len)
+static bool metrics_child_put(int fd, const struct metrics *m,
+			      const char *names)
 {
-	const char *at = from;
+	FILE *f = fdopen(fd, "w");
 
-	while (len) {
-		ssize_t n = write(fd, at, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += n;
-		len -= (size_t) n;
-	}
-	return true;
+	if (!f)
+		return false;
+	fwrite(m, sizeof(*m), 1, f);
+	if (names)
+		fputs(names, f);
+	return !ferror(f) && !fclose(f);
 }
 
 static _Noreturn void metrics_child_run(int fd, pid_t parent, const char *list)
@@ -55,11 +51,7 @@ static _Noreturn void metrics_child_run(int fd, pid_t parent, const char *list)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	(void) metrics_ask(list, &m, &names);
-	if (!metrics_child_put(STDERR_FILENO + 1, &m, sizeof(m)) ||
-	    (names &&
-	     !metrics_child_put(STDERR_FILENO + 1, names, strlen(names))))
-		_exit(1);
-	_exit(0);
+	_exit(metrics_child_put(STDERR_FILENO + 1, &m, names) ? 0 : 1);
 }
 
 bool metrics_child_start(struct metrics_child *c, const char *list)

@@ -76,6 +76,7 @@ static bool metrics_peer_answer(const struct metrics_server *s,
 		metrics_count_shown(&s->count, &s->last);
 	char head[METRICS_HEAD], *body = NULL;
 	size_t len = 0;
+	int n;
 	FILE *f = open_memstream(&body, &len);
 
 	if (!f)
@@ -91,15 +92,15 @@ static bool metrics_peer_answer(const struct metrics_server *s,
 		return false;
 	}
 	metrics_http_head(status, form, len, &head);
-	p->len = strlen(head) + len;
-	p->sent = 0;
-	p->answer = malloc(p->len + 1);
-	if (p->answer) {
-		memcpy(p->answer, head, strlen(head));
-		memcpy(p->answer + strlen(head), body, len);
-	}
+	n = asprintf(&p->answer, "%s%s", head, body);
 	free(body);
-	return p->answer;
+	if (n < 0) {
+		p->answer = NULL;
+		return false;
+	}
+	p->len = (size_t) n;
+	p->sent = 0;
+	return true;
 }
 
 /* What comes behind a request is thrown away: a close with unread bytes would reset the
