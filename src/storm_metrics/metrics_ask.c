@@ -26,18 +26,16 @@ bool metrics_ask(const char *list, struct metrics *out, char **names)
 	struct status_answer answer;
 	struct status_nodes nodes;
 	struct storm_conf conf;
-	int err;
+	const bool begun = status_begin(list, &conf, &nodes);
+	const int err =
+		begun ? status_ask(&nodes, &conf, STATE_QUERY, &answer) :
+			STORM_OK;
 
 	*names = NULL;
-	*out = (struct metrics) { 0 };
-	if (!status_begin(list, &conf, &nodes)) {
-		out->at = metrics_unix_ms();
-		out->took = storm_now() - began;
+	*out = (struct metrics) { .at = metrics_unix_ms(),
+				  .took = storm_now() - began };
+	if (!begun)
 		return false;
-	}
-	err = status_ask(&nodes, &conf, STATE_QUERY, &answer);
-	out->at = metrics_unix_ms();
-	out->took = storm_now() - began;
 	out->nodes = nodes.count;
 	if (err) {
 		status_say(err);

@@ -49,11 +49,9 @@ struct metrics_server {
 	int listener, signals;
 	struct metrics_peer peer[PEERS];
 	struct metrics_child child;
-	/* when it began; when it is given up; when the next begins */
-	uint64_t child_began, child_until, next;
-	struct metrics last;
+	uint64_t child_began, next; /* when it began; when the next begins */
+	struct metrics last;	    /* at 0: none so far */
 	struct metrics_count count;
-	bool known; /* last is an answer */
 };
 
 /* ------------------------------------------------------------------ who reads --- */
@@ -81,7 +79,7 @@ static bool metrics_peer_answer(const struct metrics_server *s,
 
 	if (!f)
 		return false;
-	if (status == METRICS_FINE && !s->known)
+	if (status == METRICS_FINE && !s->last.at)
 		status = METRICS_NOT_YET;
 	if (status == METRICS_FINE)
 		metrics_text(f, &shown, form);
@@ -185,7 +183,6 @@ static void metrics_query_failed(struct metrics_server *s)
 	s->last = (struct metrics) { .at = metrics_unix_ms(),
 				     .took = storm_now() - s->child_began,
 				     .nodes = s->last.nodes };
-	s->known = true;
 }
 
 static void metrics_query(struct metrics_server *s, const char *list,
@@ -193,7 +190,6 @@ static void metrics_query(struct metrics_server *s, const char *list,
 {
 	s->child_began = storm_now();
 	s->next = s->child_began + interval;
-	s->child_until = s->child_began + QUERY_LIMIT;
 	if (!metrics_child_start(&s->child, list))
 		metrics_query_failed(s);
 }
@@ -215,7 +211,6 @@ static void metrics_query_read(struct metrics_server *s)
 		is.nodes = s->last.nodes;
 	s->last = is;
 	metrics_count_add(&s->count, &s->last, names);
-	s->known = true;
 }
 
 static void metrics_query_give_up(struct metrics_server *s)
@@ -232,7 +227,8 @@ static void metrics_query_give_up(struct metrics_server *s)
 static void metrics_wait(const struct metrics_server *s, struct pollfd *fds)
 {
 	const uint64_t now = storm_now();
-	uint64_t until = s->child.fd >= 0 ? s->child_until : s->next;
+	uint64_t until = s->child.fd >= 0 ? s->child_began + QUERY_LIMIT :
+					    s->next;
 
 	fds[0] = (struct pollfd) { s->listener, POLLIN, 0 };
 	fds[1] = (struct pollfd) { s->signals, POLLIN, 0 };
@@ -260,7 +256,8 @@ static void metrics_serve(struct metrics_server *s, const char *list,
 		metrics_wait(s, fds);
 		if (fds[2].revents)
 			metrics_query_read(s);
-		else if (s->child.fd >= 0 && storm_now() >= s->child_until)
+		else if (s->child.fd >= 0 &&
+			 storm_now() >= s->child_began + QUERY_LIMIT)
 			metrics_query_give_up(s);
 		for (unsigned int i = 0; i < PEERS; i++) {
 			struct metrics_peer *p = &s->peer[i];
