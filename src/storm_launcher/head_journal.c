@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "head_private.h"
 #include "journal.h"
 #include "launcher_base.h"
 #include "run_names.h"
+#include "src/libstorm/base/clock.h"
 
 /* A run that is to be in it. */
 struct journal {
@@ -32,14 +32,6 @@ struct journal {
 	struct run_usage *usage; /* of its nodes; NULL: not known yet */
 	bool given;		 /* its line is written, or is being so */
 };
-
-static uint64_t head_journal_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
-}
 
 static struct journal *head_journal_of(uint64_t number)
 {
@@ -87,7 +79,7 @@ bool head_journal_begin(const struct user_run *run, const struct conn *c,
 	j->path = strdup(path);
 	j->command = journal_command(&c->what);
 	j->mode = 0666 & ~(mode_t) c->what.umask;
-	j->queued = head_journal_now();
+	j->queued = storm_unix_ms();
 	j->next = head.journals;
 	head.journals = j;
 	if (j->path && j->command)
@@ -107,7 +99,7 @@ void head_journal_began(const struct user_run *run)
 
 	if (!j)
 		return;
-	j->began = head_journal_now();
+	j->began = storm_unix_ms();
 	j->cpus = run_cpus(&head.runs, run);
 	j->nodes = (uint32_t) storm_idset_size(&run->nodes);
 	/* without memory it is not told */
@@ -203,7 +195,7 @@ static struct head_line *head_line_make(const struct journal *j,
 		.cpus = j->cpus,
 		.queued = j->queued,
 		.began = j->began,
-		.ended = head_journal_now(),
+		.ended = storm_unix_ms(),
 		.usage = j->usage,
 		.name = head_node_name,
 	};

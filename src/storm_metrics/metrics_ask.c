@@ -5,20 +5,10 @@
  */
 #include "config.h"
 
-#include <time.h>
-
 #include "metrics_ask.h"
 #include "src/libstorm/base/clock.h"
 #include "src/storm_common/state_keys.h"
 #include "src/storm_status/status_begin.h"
-
-uint64_t metrics_unix_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
-}
 
 bool metrics_ask(const char *list, struct metrics *out, char **names)
 {
@@ -32,7 +22,7 @@ bool metrics_ask(const char *list, struct metrics *out, char **names)
 			STORM_OK;
 
 	*names = NULL;
-	*out = (struct metrics) { .at = metrics_unix_ms(),
+	*out = (struct metrics) { .at = storm_unix_ms(),
 				  .took = storm_now() - began };
 	if (!begun)
 		return false;

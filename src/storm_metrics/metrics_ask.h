@@ -8,9 +8,6 @@
 
 #include "metrics_model.h"
 
-/* The time of day, as metrics.at has it: Unix time, ms. */
-uint64_t metrics_unix_ms(void);
-
 /* Ask those of the list, or of slurm.conf if it is NULL.  *names: who has answered, as
  * metrics_names() has it (free), or NULL.  False: not out->answered, which was said on
  * standard error.  out->at and took are there in any case. */

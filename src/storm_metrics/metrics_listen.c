@@ -20,7 +20,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "metrics_ask.h"
 #include "metrics_child.h"
 #include "metrics_count.h"
 #include "metrics_http.h"
@@ -180,7 +179,7 @@ static void metrics_accept(struct metrics_server *s)
 /* It could not be asked.  When, and of how many nodes, is told all the same. */
 static void metrics_query_failed(struct metrics_server *s)
 {
-	s->last = (struct metrics) { .at = metrics_unix_ms(),
+	s->last = (struct metrics) { .at = storm_unix_ms(),
 				     .took = storm_now() - s->child_began,
 				     .nodes = s->last.nodes };
 }

@@ -20,4 +20,13 @@ static inline uint64_t storm_now(void)
 	return (uint64_t) ts.tv_sec * STORM_SEC + (uint64_t) ts.tv_nsec;
 }
 
+/* The time of day: Unix time in ms. */
+static inline uint64_t storm_unix_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / STORM_MS;
+}
+
 #endif
