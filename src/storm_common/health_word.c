@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <stddef.h>
+#include <string.h>
 
 #include "health_word.h"
 
@@ -32,6 +33,17 @@ const char *health_word(enum health_cause cause)
 	if ((unsigned int) cause >= HEALTH_CAUSES || !health_causes[cause].text)
 		return "unknown";
 	return health_causes[cause].word;
+}
+
+bool health_find(const char *word, enum health_cause *out)
+{
+	for (unsigned int i = 0; i < HEALTH_CAUSES; i++)
+		if (health_causes[i].word &&
+		    !strcmp(word, health_causes[i].word)) {
+			*out = i;
+			return true;
+		}
+	return false;
 }
 
 const char *health_text(enum health_cause cause)

@@ -7,6 +7,7 @@
 #ifndef STORM_HEALTH_WORD_H
 #define STORM_HEALTH_WORD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "src/libstorm/storm.h"
@@ -40,6 +41,8 @@ static inline enum health_cause health_cause_of(uint64_t value)
 
 /* The word for a node's Extra, constant; NULL: it is well. */
 const char *health_word(enum health_cause cause);
+/* The cause of a word; HEALTH_WELL has none.  False: it is of no cause. */
+bool health_find(const char *word, enum health_cause *out);
 /* In a sentence's words, constant: "a file system does not answer". */
 const char *health_text(enum health_cause cause);
 

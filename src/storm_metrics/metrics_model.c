@@ -49,17 +49,12 @@ static void metrics_build(struct metrics *out, const char *text,
 static void metrics_health(struct metrics *out, const char *word,
 			   uint32_t agents)
 {
-	if (!strcmp(word, STATE_WELL)) {
-		out->health[HEALTH_WELL] += agents;
-		return;
-	}
-	for (unsigned int i = HEALTH_WELL + 1; i < HEALTH_CAUSES; i++)
-		if (!strcmp(word, health_word(i)) &&
-		    strcmp(word, health_word(HEALTH_CAUSES))) {
-			out->health[i] += agents;
-			return;
-		}
-	out->other_health += agents;
+	enum health_cause cause = HEALTH_WELL;
+
+	if (!strcmp(word, STATE_WELL) || health_find(word, &cause))
+		out->health[cause] += agents;
+	else
+		out->other_health += agents;
 }
 
 static void metrics_gang(struct metrics *out, const char *word, uint32_t agents)
